@@ -1,0 +1,1 @@
+"""The HTTP API: routes, limits, and refusals as answers."""

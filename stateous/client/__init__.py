@@ -1,0 +1,1 @@
+"""The client of the HTTP API, blocking and async."""

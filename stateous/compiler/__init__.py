@@ -1,0 +1,1 @@
+"""Turns a flow.py into a graph file and the Python that routines import."""

@@ -1,0 +1,51 @@
+"""What a decided command is answered with, when it is not a refusal."""
+
+from __future__ import annotations
+
+import msgspec
+
+from stateous.engine.family import Document, Occurrence, Token
+
+
+class Started(msgspec.Struct, frozen=True):
+    """The token, and whether this command made it (False: it existed, and nothing changed)."""
+
+    token: Token
+    created: bool
+
+
+class Moved(msgspec.Struct, frozen=True):
+    """The token after the command; `duplicate` when its key was known and nothing changed."""
+
+    token: Token
+    duplicate: bool = False
+
+
+class Done(msgspec.Struct, frozen=True):
+    """Done, with nothing to tell."""
+
+
+class Grant(msgspec.Struct, frozen=True, kw_only=True):
+    """A task that a supervisor holds now, and all that its routine needs."""
+
+    task: int
+    token: str
+    state: str
+    visit: int
+    attempt: int
+    context: Document
+    memory: Document
+    entered_by: Occurrence
+
+
+class Granted(msgspec.Struct, frozen=True):
+    """What a claim got; empty when no task is ready."""
+
+    grants: tuple[Grant, ...]
+
+
+class Skipped(msgspec.Struct, frozen=True):
+    """Not decided: another connection holds what the command needs. The lane tries it again."""
+
+
+Answer = Started | Moved | Done | Granted

@@ -1,0 +1,112 @@
+"""Commands: what anybody can ask of the engine, parsed and of the right shape.
+
+The edge (HTTP, the clock) makes them; every text in them is free of lone surrogates, and of NUL.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from stateous.engine.family import Document, Json, Schedule
+
+
+class Start(msgspec.Struct, frozen=True):
+    """Start a token (card: Start a token)."""
+
+    token: str
+    context: Document
+
+
+class Fire(msgspec.Struct, frozen=True):
+    """Fire an event at a token (card: Fire an event). `payload` is None when none was sent."""
+
+    token: str
+    event: str
+    payload: Document | None = None
+    key: str | None = None
+
+
+class Pause(msgspec.Struct, frozen=True):
+    """Pause a top token and its family (card: Pause and resume)."""
+
+    token: str
+
+
+class Resume(msgspec.Struct, frozen=True):
+    """Resume a paused top token and its family (card: Pause and resume)."""
+
+    token: str
+
+
+class Cancel(msgspec.Struct, frozen=True):
+    """Cancel a top token and its family (card: Cancel)."""
+
+    token: str
+
+
+class Report(msgspec.Struct, frozen=True, kw_only=True):
+    """Report the outcome of a task (card: Report an outcome)."""
+
+    task: int
+    kind: Literal["event", "waiting", "failed"]
+    event: str = ""
+    payload: Document | None = None
+    error: str = ""
+    context: Document | None = None
+    schedules: tuple[Schedule, ...] = ()
+    attempt: int | None = None
+    supervisor: str | None = None
+
+
+class Note(msgspec.Struct, frozen=True, kw_only=True):
+    """Write a progress line into the ledger. `text` is trimmed and has 1 to 500 characters."""
+
+    task: int
+    text: str
+    attempt: int | None = None
+
+
+class SetMemory(msgspec.Struct, frozen=True, kw_only=True):
+    """Write one key of a routine's memory; the value None deletes it."""
+
+    task: int
+    key: str
+    value: Json
+    attempt: int | None = None
+
+
+class EndLease(msgspec.Struct, frozen=True):
+    """End the lease of a task if it is over (card: Lease expiry)."""
+
+    task: int
+
+
+class FireTimer(msgspec.Struct, frozen=True):
+    """Fire a timer if it is due (card: Timer fires)."""
+
+    timer: int
+    token: str
+
+
+class Claim(msgspec.Struct, frozen=True, kw_only=True):
+    """Claim up to `max` tasks of these states (card: Claim). `request` makes a repeat safe."""
+
+    supervisor: str
+    states: tuple[str, ...]
+    request: str | None = None
+    max: int = 1
+
+
+class Beat(msgspec.Struct, frozen=True):
+    """A supervisor says which tasks it works on (card: Heartbeat)."""
+
+    supervisor: str
+    tasks: tuple[int, ...]
+
+
+Command = (
+    Start | Fire | Pause | Resume | Cancel | Report | Note | SetMemory | EndLease | FireTimer
+)
+"""What the token lane carries; claims and heartbeats have lanes of their own."""

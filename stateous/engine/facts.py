@@ -1,0 +1,98 @@
+"""What a batch asks of the store, what it gets, and what it may ask for on top."""
+
+from __future__ import annotations
+
+import msgspec
+
+from stateous.engine.family import Document, Family, Remembered, Task
+
+
+class Ask(msgspec.Struct, frozen=True, kw_only=True):
+    """What one command needs to be decided. The store reads the asks of a batch together.
+
+    `token`: its family is locked and read. `new`: an id that is about to be started: the token that has
+    it, in any case of letters, is looked up, and the id is reserved when it is free.
+    `task`: the task's row and its token's family are locked and read. `key`: is it used for `token`?
+    `memory_key`: does the task's token and state have it? `ids`: how many task and timer ids to reserve.
+    """
+
+    token: str | None = None
+    new: str | None = None
+    task: int | None = None
+    key: str | None = None
+    memory_key: str | None = None
+    ids: int = 0
+
+
+class ClaimAsk(msgspec.Struct, frozen=True, kw_only=True):
+    """What one claim needs: `max` ready tasks of these queues, and the supervisor's last request."""
+
+    supervisor: str
+    queues: tuple[str, ...]
+    max: int
+
+
+class Need(Exception):  # noqa: N818 - a request to the store, not an error
+    """Raised while deciding: the store fetches this in the same transaction, then it is decided again.
+
+    `tokens`: more tokens of `root`'s family, with their open tasks and pending timers (what is not there
+    goes into `Family.absent`). `free`: ids that must be free, looked up and reserved like `Ask.new`.
+    `tasks`: tasks of this family by id, whatever their status. `held`: what the family holds.
+    `ids`: how many more ids to reserve. `grants`: pairs of task and attempt that a supervisor was given
+    before: the tasks, locked, with their tokens and memory (claims only).
+    """
+
+    def __init__(
+        self,
+        *,
+        root: str = "",
+        tokens: tuple[str, ...] = (),
+        free: tuple[str, ...] = (),
+        tasks: tuple[int, ...] = (),
+        held: bool = False,
+        ids: int = 0,
+        grants: tuple[tuple[int, int], ...] = (),
+    ) -> None:
+        super().__init__()
+        self.root = root
+        self.tokens = tokens
+        self.free = free
+        self.tasks = tasks
+        self.held = held
+        self.ids = ids
+        self.grants = grants
+
+
+class Facts:
+    """Everything that a batch has read, grown in place by each `Need`.
+
+    `roots`: the root of every token that was read. `task_roots`: the root of every task that was read.
+    A token or task that was asked and is in neither, and not busy, does not exist.
+    `busy_tokens`, `busy_tasks`: asked, but held by another connection (for an id that is about to be
+    started: its reservation). `taken`: of every looked-up id in lower case, the id that has it, or None.
+    `ids`: reserved numbers for tasks and timers, handed out from the end.
+    For claims: `ready` are the locked queued tasks by id, `memory` what each (token, state) remembers,
+    `remembered` each supervisor's last claim with a request id.
+    """
+
+    def __init__(self) -> None:
+        self.families: dict[str, Family] = {}
+        self.roots: dict[str, str] = {}
+        self.task_roots: dict[int, str] = {}
+        self.busy_tokens: set[str] = set()
+        self.busy_tasks: set[int] = set()
+        self.taken: dict[str, str | None] = {}
+        self.ids: list[int] = []
+        self.ready: list[Task] = []
+        self.memory: dict[tuple[str, str], Document] = {}
+        self.remembered: dict[str, Remembered] = {}
+
+    def family_of(self, token: str) -> Family | None:
+        """The family that has this token, None if there is no such token."""
+        root = self.roots.get(token)
+        return None if root is None else self.families[root]
+
+    def family_of_task(self, task: int) -> Family | None:
+        """The family that has this task, None if there is no such task."""
+        root = self.task_roots.get(task)
+        return None if root is None else self.families[root]

@@ -1,0 +1,194 @@
+"""What the engine decides on: one family of tokens, as the database has it.
+
+A family is a top token and all its child tokens; it is locked as a whole and decided as a whole.
+The store builds these values from rows and writes them back; nothing here does I/O.
+A value that was handed out is never changed in place: the engine replaces it.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+Json = Any
+"""A decoded JSON value: None, bool, int, float, str, list or dict."""
+
+Document = dict[str, Json]
+"""A decoded JSON object. Documents are shared between values, so nobody changes one in place."""
+
+
+class Occurrence(msgspec.Struct, frozen=True):
+    """An accepted event: its name and what it carried (None when it carried nothing)."""
+
+    name: str
+    payload: Document | None = None
+
+
+class Token(msgspec.Struct, kw_only=True):
+    """One run of a workflow: a row of `tokens`.
+
+    `seq` is the number of its last ledger entry, `counts` how often each event was accepted,
+    `visits` how often each state was entered, `task` the id of its one open task, if any.
+    `children_open` counts the live child tokens of the current visit. `held_count` is how many events
+    the family holds; only the top token's is used. `children_open` and `held_count` are never below 0.
+    """
+
+    token: str
+    root: str
+    parent: str | None
+    workflow: str
+    state: str
+    status: str
+    visit: int
+    seq: int
+    context: Document
+    counts: dict[str, int]
+    visits: dict[str, int]
+    entered_by: Occurrence | None
+    task: int | None
+    children_open: int
+    held_count: int
+    created_at: datetime
+    entered_at: datetime
+    changed_at: datetime
+    paused_at: datetime | None = None
+
+
+class Task(msgspec.Struct, kw_only=True):
+    """"Do the work of this state for this token": a row of `tasks`, one per visit.
+
+    `queue` is what supervisors ask for: the state's name, or `<workflow>/<state>` for a child.
+    `attempt` is the fence and grows at every claim; `failures` is what `retries` bounds.
+    """
+
+    id: int
+    token: str
+    queue: str
+    state: str
+    visit: int
+    status: str
+    attempt: int
+    failures: int
+    claimed_by: str | None
+    lease_until: datetime | None
+    queued_at: datetime
+
+
+class Timer(msgspec.Struct, kw_only=True):
+    """An event that the clock fires later: a row of `timers`. `kind` is `timeout` or `timer`."""
+
+    id: int
+    token: str
+    state: str
+    visit: int
+    event: str
+    payload: Document | None
+    kind: str
+    status: str
+    set_at: datetime
+    due_at: datetime
+
+
+class Schedule(msgspec.Struct, frozen=True):
+    """A timer that a routine asks for: the event, its payload, and the delay as it was written (`6h`)."""
+
+    event: str
+    payload: Document | None
+    after: str
+
+
+class Held(msgspec.Struct, frozen=True, kw_only=True):
+    """An event that arrived while its family was paused: a row of `held`.
+
+    `arrival` is its place across the family. `task`, `state` and `visit` are set when it is the outcome
+    of a task; `context` and `schedules` are what that outcome brought.
+    """
+
+    arrival: int
+    token: str
+    event: str
+    payload: Document | None
+    key: str | None = None
+    task: int | None = None
+    state: str | None = None
+    visit: int | None = None
+    context: Document | None = None
+    schedules: tuple[Schedule, ...] = ()
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """One row of the ledger. `key` is an idempotency key that this entry uses up."""
+
+    token: str
+    seq: int
+    at: datetime
+    kind: str
+    data: Document
+    key: str | None = None
+
+
+class Remembered(msgspec.Struct, frozen=True):
+    """A supervisor's last claim that carried a request id: `grants` are pairs of task and attempt."""
+
+    supervisor: str
+    request: str
+    grants: tuple[tuple[int, int], ...]
+
+
+class Family:
+    """The part of one family that a batch has read, as the batch's commands have left it so far.
+
+    `tokens` holds the asked tokens, their ancestors, and whatever a `Need` added; `absent` are ids that
+    were looked up and are not there. `tasks` holds the open task of each token here and the tasks that
+    were asked for by id, `timers` the pending timers of each token here. `held` is None until it is read.
+    `keys` tells of each asked (token, key) whether it is used; `memory_keys` of each asked
+    (token, state, key) whether it is there.
+    """
+
+    __slots__ = (
+        "absent",
+        "changed_tasks",
+        "changed_timers",
+        "changed_tokens",
+        "entries",
+        "held",
+        "held_added",
+        "held_cleared",
+        "keys",
+        "memory_keys",
+        "memory_set",
+        "memory_wiped",
+        "new_tasks",
+        "new_timers",
+        "new_tokens",
+        "root",
+        "seq_loaded",
+        "tasks",
+        "timers",
+        "tokens",
+    )
+
+    def __init__(self, root: str) -> None:
+        self.root = root
+        self.tokens: dict[str, Token] = {}
+        self.tasks: dict[int, Task] = {}
+        self.timers: dict[int, Timer] = {}
+        self.held: list[Held] | None = None
+        self.absent: set[str] = set()
+        self.keys: dict[tuple[str, str], bool] = {}
+        self.memory_keys: dict[tuple[str, str, str], bool] = {}
+        self.seq_loaded: dict[str, int] = {}
+        # What the decided commands changed, for `save`.
+        self.new_tokens: set[str] = set()
+        self.changed_tokens: set[str] = set()
+        self.new_tasks: set[int] = set()
+        self.changed_tasks: set[int] = set()
+        self.new_timers: set[int] = set()
+        self.changed_timers: set[int] = set()
+        self.entries: list[Entry] = []
+        self.held_added: list[Held] = []
+        self.held_cleared = False
+        self.memory_set: dict[tuple[str, str, str], Json] = {}
+        self.memory_wiped: set[str] = set()

@@ -1,0 +1,134 @@
+"""The one tree of errors: a refusal says no in one sentence and carries a stable code."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class StateousError(Exception):
+    """Anything that Stateous itself raises; its text is one sentence for a person."""
+
+
+class Refusal(StateousError):
+    """An answer that says no. `code` is the contract, the sentence is for people.
+
+    The codes are those of the HTTP API; only the API knows which status each one has.
+    """
+
+    code: ClassVar[str] = "unexpected"
+
+    def __init__(self, sentence: str) -> None:
+        super().__init__(sentence)
+        self.sentence = sentence
+
+
+class TokenNotFound(Refusal):
+    """No token has this id."""
+
+    code = "token_not_found"
+
+
+class TaskNotFound(Refusal):
+    """No task has this id."""
+
+    code = "task_not_found"
+
+
+class NotFound(Refusal):
+    """No such path."""
+
+    code = "not_found"
+
+
+class MethodNotAllowed(Refusal):
+    """The path is known, the method is not."""
+
+    code = "method_not_allowed"
+
+
+class BadRequest(Refusal):
+    """The request cannot be read: not JSON, too deep, too large."""
+
+    code = "bad_request"
+
+
+class BodyTooLarge(BadRequest):
+    """The body has more than 1 MiB; the code is that of every unreadable request."""
+
+
+class InvalidArgument(Refusal):
+    """A name, request id, status, limit or attempt is out of range."""
+
+    code = "invalid_argument"
+
+
+class InvalidContext(Refusal):
+    """A context, or a change to it, breaks its model."""
+
+    code = "invalid_context"
+
+
+class InvalidPayload(Refusal):
+    """A payload, schedule, note, memory write or idempotency key is not valid."""
+
+    code = "invalid_payload"
+
+
+class InvalidTokenId(Refusal):
+    """The id breaks the pattern, or differs only in case from an existing id."""
+
+    code = "invalid_token_id"
+
+
+class InvalidBody(Refusal):
+    """The body does not have the shape that the route asks for."""
+
+    code = "invalid_body"
+
+
+class EventNotAllowed(Refusal):
+    """The event cannot move the token in its state."""
+
+    code = "event_not_allowed"
+
+
+class TokenNotActive(Refusal):
+    """The token's status does not allow it."""
+
+    code = "token_not_active"
+
+
+class ChildToken(Refusal):
+    """The token is a child: its top token is steered instead."""
+
+    code = "child_token"
+
+
+class TaskNotHeld(Refusal):
+    """The task is not this supervisor's, or nobody works on it now."""
+
+    code = "task_not_held"
+
+
+class AttemptOver(Refusal):
+    """The task moved on to a newer attempt."""
+
+    code = "attempt_over"
+
+
+class DatabaseBusy(Refusal):
+    """The database did not get to the command in time: try again."""
+
+    code = "database_busy"
+
+
+class NotServing(Refusal):
+    """This control plane lost the database to another one."""
+
+    code = "not_serving"
+
+
+class Unexpected(Refusal):
+    """A bug, or an outcome that cannot be known."""
+
+    code = "unexpected"

@@ -1,0 +1,1 @@
+"""The statements and the two drivers that run them, behind one Store."""

@@ -1,0 +1,146 @@
+"""The one Store: what the control plane asks of a database, whichever it is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Protocol
+
+import msgspec
+
+from stateous.engine.changes import Changes
+from stateous.engine.commands import Beat
+from stateous.engine.facts import Ask, ClaimAsk, Facts
+from stateous.engine.family import Entry, Token
+from stateous.model.refusals import StateousError
+
+
+class NotCommitted(StateousError):
+    """The transaction surely did not commit: it may be tried again.
+
+    `alone` tells that the fault may lie with one command (a bad value, a conflict) and each is to be tried
+    alone; otherwise the connection or the lock failed and the batch as a whole is innocent.
+    """
+
+    def __init__(self, sentence: str, *, alone: bool) -> None:
+        super().__init__(sentence)
+        self.alone = alone
+
+
+class OutcomeUnknown(StateousError):
+    """Whether the transaction committed cannot be told."""
+
+
+class CannotOpen(StateousError):
+    """The database cannot be served: the sentence says why and what to do. Never holds a password."""
+
+
+class Batch(Protocol):
+    """Commands that are decided in one transaction.
+
+    `decide` is called with what was read and raises `Need` to have more read; called again, it goes on.
+    """
+
+    @property
+    def asks(self) -> Sequence[Ask]: ...
+
+    def decide(self, facts: Facts, now: datetime) -> None: ...
+
+    def changes(self, facts: Facts) -> Changes: ...
+
+
+class ClaimBatch(Protocol):
+    """Claims that are decided in one transaction, as `Batch`."""
+
+    @property
+    def asks(self) -> Sequence[ClaimAsk]: ...
+
+    def decide(self, facts: Facts, now: datetime) -> None: ...
+
+    def changes(self, facts: Facts) -> Changes: ...
+
+
+class Beaten(msgspec.Struct, frozen=True):
+    """What became of one heartbeat: tasks that are lost, and tasks that another transaction had locked."""
+
+    lost: tuple[int, ...]
+    busy: tuple[int, ...]
+
+
+class OnRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """The graph that the database was last served with; empty strings if there was none."""
+
+    structure: str
+    checksum: str
+    live_tokens: bool
+
+
+class Store(Protocol):
+    """A database with Stateous's schema. Times are aware UTC datetimes."""
+
+    async def open(self) -> None:
+        """Take the hold, make or upgrade the tables, raise the epoch.
+
+        Raises CannotOpen (another control plane serves, a newer schema, cannot connect, ...).
+        """
+        ...
+
+    async def close(self) -> None:
+        """Give up the hold and close every connection."""
+        ...
+
+    async def graph_on_record(self) -> OnRecord:
+        """The structure and checksum on record, and whether any token is active or paused."""
+        ...
+
+    async def graph_record(self, *, structure: str, checksum: str, graph: str, serving: str) -> None:
+        """Put the graph on record, and who serves since when."""
+        ...
+
+    async def batch_decide(self, batch: Batch, *, wait_for: float | None = None) -> None:
+        """Lock, read, let the batch decide, save, commit.
+
+        With `wait_for` (seconds) locks are waited for, without it what is locked elsewhere is left out as
+        busy. Raises NotCommitted, OutcomeUnknown, or the refusal NotServing when the epoch moved on.
+        """
+        ...
+
+    async def claims_decide(self, batch: ClaimBatch) -> bool:
+        """As `batch_decide`, for claims. Answers whether ready tasks of the asked queues were left."""
+        ...
+
+    async def tasks_beat(
+        self, beats: Sequence[Beat], *, now: datetime, leased_until: datetime
+    ) -> list[Beaten]:
+        """Renew the leases of the tasks that each supervisor holds; one answer per beat, in order."""
+        ...
+
+    async def token_read(self, token: str) -> Token | None:
+        """A token by its exact id."""
+        ...
+
+    async def tokens_list(
+        self, *, status: str | None, parent: str | None, limit: int
+    ) -> list[Token]:
+        """Tokens by `entered_at` descending, then by id."""
+        ...
+
+    async def history_read(
+        self, token: str, *, after: int = 0, limit: int | None = None
+    ) -> list[Entry] | None:
+        """A token's ledger entries with `seq` > `after`, in order; None if there is no such token."""
+        ...
+
+    async def leases_over(self, now: datetime, *, limit: int) -> list[int]:
+        """Claimed tasks whose lease ended before `now`, by id."""
+        ...
+
+    async def timers_due(self, now: datetime, *, limit: int) -> list[tuple[int, str]]:
+        """Pending timers of active tokens due at or before `now`, by (due_at, id): id and token."""
+        ...
+
+
+    @property
+    def is_serving(self) -> bool:
+        """False once the hold or the epoch was lost."""
+        ...
