@@ -1,0 +1,51 @@
+# The commands of this checkout. Each makes the environment in .venv by itself when it is not there.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+.PHONY: demo test check format lint types imports bench clean
+
+demo: $(VENV)/.runs ## runs the starter workflow from start to end: DB=postgresql://... for Postgres
+	@$(BIN)/python examples/demo.py $(if $(DB),--db '$(DB)')
+
+test: $(VENV)/.checks ## runs every test, on SQLite and on a real Postgres
+	@$(BIN)/python -m pytest -n auto $(ARGS)
+
+check: format lint types imports test ## everything that must be green
+
+format: $(VENV)/.checks
+	@$(BIN)/ruff format --check .
+
+lint: $(VENV)/.checks
+	@$(BIN)/ruff check .
+
+types: $(VENV)/.checks
+	@$(BIN)/pyright
+
+imports: $(VENV)/.checks
+	@$(BIN)/lint-imports
+
+bench: $(VENV)/.runs ## measures over HTTP; see bench/README.md
+	@$(BIN)/python bench/http.py $(ARGS)
+
+clean: ## removes the environment and what tools made
+	rm -rf $(VENV) dist build .pytest_cache .ruff_cache .hypothesis .import_linter_cache .coverage*
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "Stateous needs Python 3.11 or newer: make PYTHON=python3.x ..." >&2; exit 1; }
+	@$(PYTHON) -m venv $(VENV) \
+	  || { rm -rf $(VENV); echo "Python cannot make an environment: install its venv module" >&2; exit 1; }
+
+# A stamp is newer than pyproject.toml when the environment has what it asks for.
+$(VENV)/.runs: pyproject.toml | $(BIN)/python
+	@echo "installing Stateous into $(VENV)" >&2
+	@$(PIP) install -e .
+	@touch $@
+
+$(VENV)/.checks: pyproject.toml | $(BIN)/python
+	@echo "installing Stateous and its checks into $(VENV)" >&2
+	@$(PIP) install -e '.[dev]'
+	@touch $(VENV)/.runs $@
