@@ -1,0 +1,284 @@
+"""Reading a graph file: every rule that a document must keep before it is served (WIRE: Models and graph file)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any, Final, Literal, NoReturn, cast
+
+from stateous.model.durations import parse_duration
+from stateous.model.graph import Event, Flow, Graph, InvalidGraph, State, Transition
+from stateous.model.guards import GuardError, parse_guard
+from stateous.model.names import END, JOINED, OWN_EVENTS, ROUTED_OWN_EVENTS, START
+from stateous.model.schemas import Models, SchemaError
+
+Json = Any
+Document = dict[str, Json]
+
+FORMAT: Final = 1
+
+OPTIONS_OF_WORK: Final = frozenset({"timeout", "retries", "state_log"})
+"""What a state says about how its work is done; a change of these moves no token differently."""
+
+_SHOWN: Final = 60
+_LONGEST_NAME: Final = 128
+
+
+def read_graph(document: object) -> Graph:
+    """Return the graph; raises InvalidGraph with one sentence."""
+    whole = _object(document, "the graph")
+    version = _required(whole, "stateous", "the graph")
+    if type(version) is not int or version != FORMAT:
+        _fail(
+            f"the graph's file format is {_shown(version)}, and this version of Stateous reads {FORMAT}"
+        )
+    main = _name(_required(whole, "workflow", "the graph"), "the graph's 'workflow'")
+    schemas = _object(_required(whole, "schemas", "the graph"), "'schemas'")
+    children = _object(whole["workflows"], "'workflows'") if "workflows" in whole else {}
+    if main in children:
+        _fail(f"two workflows have the name {_shown(main)}")
+    models = Models(schemas)
+    readers = {main: _Reader(main, whole, models, frozenset(children))}
+    for name, child in children.items():
+        _name(name, "a name in 'workflows'")
+        child_document = _object(child, f"workflow {_shown(name)}")
+        readers[name] = _Reader(name, child_document, models, frozenset(children))
+    flows = {name: reader.flow() for name, reader in readers.items()}
+    return Graph(
+        workflow=main,
+        flows=flows,
+        models=models,
+        document=whole,
+        checksum=_hashed(whole),
+        structure=_hashed(_structure(whole)),
+    )
+
+
+class _Reader:
+    """Reads one workflow of the file."""
+
+    def __init__(
+        self, name: str, document: Document, models: Models, children: frozenset[str]
+    ) -> None:
+        self.name = name
+        self.document = document
+        self.models = models
+        self.children = children
+        self.place = f"workflow {_shown(name)}"
+        self.state_names: frozenset[str] = frozenset()
+        self.event_names: frozenset[str] = frozenset()
+
+    def flow(self) -> Flow:
+        states = _object(
+            _required(self.document, "states", self.place), f"'states' of {self.place}"
+        )
+        events = _object(
+            _required(self.document, "events", self.place), f"'events' of {self.place}"
+        )
+        transitions = _required(self.document, "transitions", self.place)
+        if not isinstance(transitions, list):
+            _fail(f"'transitions' of {self.place} must be a list")
+        self.state_names, self.event_names = frozenset(states), frozenset(events)
+        read_events = {name: self._event(name, event) for name, event in events.items()}
+        read_states = {name: self._state(name, state) for name, state in states.items()}
+        starts: list[Transition] = []
+        routed: dict[tuple[str, str], list[Transition]] = {}
+        for number, each in enumerate(cast("list[object]", transitions), start=1):
+            transition = self._transition(each, f"transition {number} of {self.place}")
+            if transition.on is None:
+                starts.append(transition)
+            else:
+                routed.setdefault((transition.source, transition.on), []).append(transition)
+        return Flow(
+            workflow=self.name,
+            context=self._model(self.document, "context", self.place),
+            states=read_states,
+            events=read_events,
+            starts=tuple(starts),
+            routed={way: tuple(found) for way, found in routed.items()},
+        )
+
+    def _event(self, name: str, event: object) -> Event:
+        place = f"event {_shown(name)} of {self.place}"
+        _name(name, f"an event of {self.place}")
+        if name in OWN_EVENTS:
+            _fail(f"{place} has a name that Stateous keeps for its own events")
+        return Event(name=name, payload=self._model(_object(event, place), "payload", place))
+
+    def _state(self, name: str, state: object) -> State:
+        place = f"state {_shown(name)} of {self.place}"
+        _name(name, f"a state of {self.place}")
+        if name in (START, END):
+            _fail(f"{place} has a name that Stateous keeps for itself")
+        if "/" in name:
+            _fail(f"the name of {place} must not hold a '/'")
+        settings = _object(state, place)
+        parallel = self._parallel(settings, place)
+        if "emits" not in settings and not parallel:
+            _fail(f"{place} lacks 'emits'")
+        return State(
+            name=name,
+            emits=self._emits(settings, place),
+            timeout=self._timeout(settings, place),
+            retries=self._retries(settings, place),
+            parallel=parallel,
+            join=self._join(settings, place),
+            inputs=_names(settings.get("inputs", []), f"'inputs' of {place}"),
+        )
+
+    def _parallel(self, settings: Document, place: str) -> tuple[str, ...]:
+        if "parallel" not in settings:
+            return ()
+        children = _names(settings["parallel"], f"'parallel' of {place}")
+        if not children:
+            _fail(f"'parallel' of {place} names no workflow")
+        for child in children:
+            if child not in self.children:
+                _fail(f"{place} runs the workflow {_shown(child)}, which is not in 'workflows'")
+        if len(set(children)) < len(children):
+            _fail(f"{place} runs a workflow twice")
+        return children
+
+    def _emits(self, settings: Document, place: str) -> tuple[str, ...]:
+        emits = _names(settings.get("emits", []), f"'emits' of {place}")
+        for event in emits:
+            if event not in self.event_names:
+                _fail(f"{place} emits {_shown(event)}, which is no event of the workflow")
+        return emits
+
+    def _timeout(self, settings: Document, place: str) -> timedelta | None:
+        if "timeout" not in settings:
+            return None
+        try:
+            return parse_duration(settings["timeout"])
+        except ValueError as error:
+            raise InvalidGraph(f"'timeout' of {place}: {error}") from error
+
+    def _retries(self, settings: Document, place: str) -> int:
+        retries = settings.get("retries", 0)
+        if type(retries) is not int or retries < 0:
+            _fail(f"'retries' of {place} must be a whole number, 0 or more")
+        return retries
+
+    def _join(self, settings: Document, place: str) -> Literal["all", "any"]:
+        match settings.get("join", "all"):
+            case "all":
+                return "all"
+            case "any":
+                return "any"
+            case other:
+                _fail(f"'join' of {place} must be 'all' or 'any', not {_shown(other)}")
+
+    def _model(self, holder: Document, key: str, place: str) -> str | None:
+        if key not in holder:
+            return None
+        model = holder[key]
+        if not isinstance(model, str) or model not in self.models:
+            _fail(f"'{key}' of {place} is {_shown(model)}, which is no model in 'schemas'")
+        try:
+            self.models.prepare(model)
+        except SchemaError as error:
+            raise InvalidGraph(str(error)) from error
+        return model
+
+    def _transition(self, each: object, place: str) -> Transition:
+        settings = _object(each, place)
+        source, target = (
+            _name(_required(settings, key, place), f"'{key}' of {place}") for key in ("from", "to")
+        )
+        if source != START and source not in self.state_names:
+            _fail(f"{place} leaves {_shown(source)}, which is no state")
+        if target != END and target not in self.state_names:
+            _fail(f"{place} leads to {_shown(target)}, which is no state")
+        on = self._on(settings, source, place)
+        when = settings.get("when")
+        if "when" in settings and not isinstance(when, str):
+            _fail(f"'when' of {place} must be a string")
+        if "otherwise" in settings and settings["otherwise"] is not True:
+            _fail(f"'otherwise' of {place} can only be true")
+        if "when" in settings and "otherwise" in settings:
+            _fail(f"{place} has 'when' and 'otherwise'")
+        try:
+            guard = None if when is None else parse_guard(when, joined=on == JOINED)
+        except GuardError as error:
+            raise InvalidGraph(f"{place}: {error}") from error
+        return Transition(source=source, target=target, on=on, when=when, guard=guard)
+
+    def _on(self, settings: Document, source: str, place: str) -> str | None:
+        if source == START:
+            if "on" in settings:
+                _fail(f"{place} leaves {START} and must not have 'on'")
+            return None
+        on = _required(settings, "on", place)
+        if not isinstance(on, str) or (on not in self.event_names and on not in ROUTED_OWN_EVENTS):
+            _fail(f"{place} is taken on {_shown(on)}, which is no event of the workflow")
+        return on
+
+
+def _fail(sentence: str) -> NoReturn:
+    raise InvalidGraph(sentence)
+
+
+def _required(holder: Document, key: str, place: str) -> Json:
+    if key not in holder:
+        _fail(f"{place} lacks '{key}'")
+    return holder[key]
+
+
+def _object(value: object, place: str) -> Document:
+    if not isinstance(value, dict):
+        _fail(f"{place} must be an object")
+    return cast("Document", value)
+
+
+def _name(value: object, place: str) -> str:
+    if not isinstance(value, str) or not 1 <= len(value) <= _LONGEST_NAME:
+        _fail(f"{place} must be a name of 1 to {_LONGEST_NAME} characters")
+    if not value.isprintable():
+        _fail(f"{place} must not hold characters that cannot be printed")
+    return value
+
+
+def _names(value: object, place: str) -> tuple[str, ...]:
+    if not isinstance(value, list):
+        _fail(f"{place} must be a list of names")
+    items = cast("list[object]", value)
+    if not all(isinstance(item, str) for item in items):
+        _fail(f"{place} must be a list of names")
+    return tuple(cast("list[str]", items))
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+
+
+def _structure(document: Document) -> Document:
+    """The document without the options that only say how work is done."""
+    children: Mapping[str, Document] = document.get("workflows", {})
+    structure = {**document, "states": _without_options(document["states"])}
+    if "workflows" in document:
+        structure["workflows"] = {
+            name: {**child, "states": _without_options(child["states"])}
+            for name, child in children.items()
+        }
+    return structure
+
+
+def _without_options(states: Mapping[str, Document]) -> Document:
+    return {
+        name: {key: value for key, value in state.items() if key not in OPTIONS_OF_WORK}
+        for name, state in states.items()
+    }
+
+
+def _hashed(document: Document) -> str:
+    try:
+        written = json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    except RecursionError as error:
+        raise InvalidGraph(
+            "the graph's objects and lists lie too deep inside each other"
+        ) from error
+    return "sha256:" + hashlib.sha256(written.encode("ascii")).hexdigest()
