@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 .PHONY: demo test check format lint types imports bench clean
 
 demo: $(VENV)/.runs ## runs the starter workflow from start to end: DB=postgresql://... for Postgres
-	@$(BIN)/python examples/demo.py $(if $(DB),--db '$(DB)')
+	@$(BIN)/python examples/demo.py
 
 test: $(VENV)/.checks ## runs every test, on SQLite and on a real Postgres
 	@$(BIN)/python -m pytest -n auto $(ARGS)

@@ -1,0 +1,92 @@
+"""`stateous serve`: one control plane for one database (card: Serve)."""
+
+from __future__ import annotations
+
+import ipaddress
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from stateous.model.durations import parse_duration
+from stateous.model.refusals import StateousError
+
+if TYPE_CHECKING:
+    import socket
+
+
+class BadListen(StateousError):
+    """--listen is no host and port."""
+
+
+class BadLease(StateousError):
+    """--lease is no duration."""
+
+
+def serve(
+    graph: Annotated[Path, typer.Argument(metavar="GRAPH", help="The graph file to serve.")],
+    *,
+    db: Annotated[
+        str,
+        typer.Option(
+            metavar="URL",
+            envvar="STATEOUS_DB",
+            help="The database: sqlite:///FILE or postgresql://...",
+        ),
+    ] = "sqlite:///stateous.db",
+    schema: Annotated[
+        str, typer.Option(metavar="NAME", help="The schema of Postgres that holds the tables.")
+    ] = "stateous",
+    listen: Annotated[
+        str, typer.Option(metavar="HOST:PORT", help="Where to listen; port 0 takes a free one.")
+    ] = "127.0.0.1:8080",
+    supervise: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Run this folder's supervisor, too.")
+    ] = None,
+    lease: Annotated[
+        str,
+        typer.Option(metavar="TIME", help="How long a task is held without a heartbeat."),
+    ] = "120s",
+) -> None:
+    """Serve the workflow of a graph file until Ctrl-C."""
+    from stateous.cli.graphs import read_graph
+
+    host, port = read_listen(listen)
+    lease_for = _read_lease(lease)
+    workflow = read_graph(graph)
+
+    from stateous.cli.serving import Serving
+
+    Serving(graph=workflow, db=db, schema=schema, lease_for=lease_for, supervise=supervise).run(
+        host, port
+    )
+
+
+def read_listen(text: str) -> tuple[str, int]:
+    """The host and the port of `HOST:PORT` or `[IPV6]:PORT`. Raises BadListen."""
+    host, colon, port = text.rpartition(":")
+    bracketed = host.startswith("[") and host.endswith("]")
+    bare = host[1:-1] if bracketed else host
+    is_port = port.isascii() and port.isdigit() and len(port) <= 5 and int(port) <= 65535
+    if not (colon and bare and is_port) or (":" in bare and not bracketed):
+        raise BadListen(f"--listen takes HOST:PORT, for example 127.0.0.1:8080, not {text!r}")
+    return bare, int(port)
+
+
+def _read_lease(text: str) -> timedelta:
+    try:
+        return parse_duration(text)
+    except ValueError as error:
+        raise BadLease(f"--lease takes a time, for example 120s or 5m: {error}") from error
+
+
+def url_of(listening: socket.socket) -> str:
+    """The URL that the socket answers at."""
+    host, port = listening.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def is_open(listening: socket.socket) -> bool:
+    """Whether other computers can reach the socket."""
+    return not ipaddress.ip_address(listening.getsockname()[0].split("%")[0]).is_loopback

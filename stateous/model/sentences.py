@@ -1,0 +1,84 @@
+"""Every kind of ledger entry, said as one sentence for a person."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+
+SENTENCES: Final[Mapping[str, str]] = {
+    "started": "started with {context}[ by {parent}]",
+    "event_accepted": "event {event} accepted in {state}[ with {payload}]",
+    "event_rejected": "event {event} rejected: {reason}",
+    "event_deferred": "event {event} held until the token is resumed[ with {payload}]",
+    "event_replayed": "held event {event} is applied",
+    "event_dropped": "held event {event} dropped: {reason}",
+    "entered": "entered {state} (visit {visit})",
+    "task_queued": "task {task} queued for {state}",
+    "task_claimed": "task {task} claimed by {supervisor} (attempt {attempt})",
+    "task_waiting": "task {task} waits for someone outside",
+    "task_done": "task {task} done",
+    "task_cancelled": "task {task} cancelled",
+    "task_failed": "task {task} failed: {error}",
+    "task_retrying": "task {task} queued again (attempt {attempt} comes next)",
+    "timer_set": "timer set: {event} is due at {due_at}",
+    "timer_fired": "timer fired: {event}",
+    "branch_started": "child {token} of workflow {workflow} started",
+    "context_changed": "context changed: {changes}",
+    "note": "task {task} notes: {text}",
+    "memory_set": "memory of {state}: {memory_key} set",
+    "memory_deleted": "memory of {state}: {memory_key} deleted",
+    "paused": "paused",
+    "resumed": "resumed",
+    "completed": "completed",
+    "failed": "failed: {reason}",
+    "cancelled": "cancelled[: {reason}]",
+}
+"""The sentence of each kind. `{field}` is a field of the entry's data: a text as it is, anything else as
+compact JSON. A part in brackets is there only when its field is there and is not null."""
+
+_PART: Final = re.compile(r"\[(?P<maybe>[^\]]*)\]|\{(?P<field>\w+)\}")
+
+
+def entry_sentence(kind: str, data: Mapping[str, Any]) -> str:
+    """One line that says what the entry records.
+
+    A kind that is not known (a newer control plane wrote it) is said as the kind and its data.
+    Control characters are written as escapes, so that no entry breaks a line or colours a terminal.
+    """
+    template = SENTENCES.get(kind)
+    if template is None:
+        return printable(f"{kind} {_said(dict(data))}")
+
+    def part(match: re.Match[str]) -> str:
+        maybe = match["maybe"]
+        if maybe is None:
+            return _said(data.get(match["field"]))
+        fields = _PART.findall(maybe)
+        if any(data.get(field) is None for _, field in fields):
+            return ""
+        return _PART.sub(part, maybe)
+
+    return printable(_PART.sub(part, template))
+
+
+def printable(text: str) -> str:
+    """The text with every character that a terminal would act on written as an escape."""
+    if text.isprintable():
+        return text
+    return "".join(
+        char if char.isprintable() else char.encode("unicode_escape").decode("ascii")
+        for char in text
+    )
+
+
+def _said(value: object) -> str:
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode("utf-8")
+
+
+def token_sentence(token: str, state: str, visit: int, status: str) -> str:
+    """A token's line for people: `ORDER-1: draft (visit 2), active`, the visit only from 2 on."""
+    visited = f" (visit {visit})" if visit > 1 else ""
+    return printable(f"{token}: {state}{visited}, {status}")
