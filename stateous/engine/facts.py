@@ -25,9 +25,12 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ClaimAsk(msgspec.Struct, frozen=True, kw_only=True):
-    """What one claim needs: `max` ready tasks of these queues, and the supervisor's last request."""
+    """What one claim needs: `max` ready tasks of these queues.
 
-    supervisor: str
+    `supervisor` names whose last request is read; None when the claim carries no request id.
+    """
+
+    supervisor: str | None
     queues: tuple[str, ...]
     max: int
 

@@ -1,0 +1,70 @@
+"""The claim lane: claims that arrive together are granted in one transaction."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+import structlog
+
+from stateous.control.gathering import Gatherer
+from stateous.engine.answers import Granted
+from stateous.engine.claiming import ClaimBatch
+from stateous.engine.commands import Claim
+from stateous.engine.rules import Rules
+from stateous.model.refusals import DatabaseBusy, Refusal, Unexpected
+from stateous.store.store import NotCommitted, OutcomeUnknown, Store
+
+TRIES_WHEN_SHORT = 3
+REST_WHEN_SHORT = 0.005
+TRIES_AFTER_ROLLBACK = 8
+
+log: structlog.stdlib.BoundLogger = structlog.get_logger()
+
+
+class ClaimLane:
+    """Grants tasks. A claim that finds nothing while ready tasks are only locked is tried again soon."""
+
+    def __init__(self, store: Store, rules: Rules) -> None:
+        self._store = store
+        self._rules = rules
+        self._gatherer: Gatherer[Claim, tuple[Granted, bool]] = Gatherer(self._handle)
+
+    async def claim(self, claim: Claim) -> Granted:
+        """What the claim got, empty if no task is ready; raises DatabaseBusy, NotServing, Unexpected."""
+        for _ in range(TRIES_WHEN_SHORT):
+            granted, is_short = await self._gatherer.submit(claim)
+            if granted.grants or not is_short:
+                return granted
+            await asyncio.sleep(REST_WHEN_SHORT)
+        granted, _ = await self._gatherer.submit(claim)
+        return granted
+
+    async def drain(self) -> None:
+        """Wait until every claim in flight has been answered."""
+        await self._gatherer.drain()
+
+    async def _handle(
+        self, claims: Sequence[Claim]
+    ) -> Sequence[tuple[Granted, bool] | Exception]:
+        for tried in range(TRIES_AFTER_ROLLBACK):
+            batch = ClaimBatch(self._rules, claims)
+            try:
+                left = await self._store.claims_decide(batch)
+            except NotCommitted as fault:
+                log.warning("claims.not_committed", claims=len(claims), reason=str(fault))
+                await asyncio.sleep(min(0.01 * 2**tried, 1.0))
+                continue
+            except OutcomeUnknown as fault:
+                log.error("claims.outcome_unknown", claims=len(claims), reason=str(fault))
+                unknown = Unexpected("whether the claim was granted cannot be told: repeat its request")
+                return [unknown] * len(claims)
+            for fault in batch.faults:
+                log.error("claim.failed", exc_info=fault)
+            return [
+                answer if isinstance(answer, Refusal) else (answer, left)
+                for answer in batch.answers
+            ]
+        return [DatabaseBusy("the database did not get to the claim in time: try again")] * len(
+            claims
+        )

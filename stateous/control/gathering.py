@@ -1,0 +1,65 @@
+"""Gathers what arrives together into one batch at a time: the shape of the claim and heartbeat lanes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Generic, TypeVar
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+MOST_ITEMS = 200
+
+
+class Gatherer(Generic[Item, Result]):
+    """Calls `handle` with what has arrived, at most 200 items, one batch at a time.
+
+    `handle` answers one result per item, in order; an exception that it raises is every item's answer,
+    and a result that is an exception is raised to its own caller.
+    """
+
+    def __init__(
+        self, handle: Callable[[Sequence[Item]], Awaitable[Sequence[Result | Exception]]]
+    ) -> None:
+        self._handle = handle
+        self._ready: deque[tuple[Item, asyncio.Future[Result]]] = deque()
+        self._task: asyncio.Task[None] | None = None
+
+    async def submit(self, item: Item) -> Result:
+        """The item's result. Cancelling the caller does not undo the item."""
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[Result] = loop.create_future()
+        self._ready.append((item, future))
+        if self._task is None:
+            self._task = loop.create_task(self._run())
+        return await future
+
+    async def drain(self) -> None:
+        """Wait until everything that was submitted has its answer."""
+        if self._task is not None:
+            await asyncio.wait([self._task])
+
+    async def _run(self) -> None:
+        # One pass of the loop, so that everything that arrived with the first item shares its batch.
+        await asyncio.sleep(0)
+        while self._ready:
+            count = min(len(self._ready), MOST_ITEMS)
+            batch = [self._ready.popleft() for _ in range(count)]
+            try:
+                results = await self._handle([item for item, _ in batch])
+            except Exception as fault:  # noqa: BLE001 - it is every caller's answer
+                results = [fault] * len(batch)
+            for (_, future), result in zip(batch, results, strict=True):
+                _settle(future, result)
+        self._task = None
+
+
+def _settle(future: asyncio.Future[Result], result: Result | Exception) -> None:
+    if future.done():
+        return
+    if isinstance(result, Exception):
+        future.set_exception(result)
+    else:
+        future.set_result(result)

@@ -1,0 +1,245 @@
+"""The token lane: one transaction serves every command that waits, so round trips and commits are shared.
+
+Commands of one token or task keep their order: one is not put into a batch while an earlier one is in
+flight or was skipped. A command whose family another connection holds is skipped, rests, and at last goes
+alone and waits for the lock: it holds nothing else then, so it cannot deadlock.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+
+import structlog
+
+from stateous.control.waiting import Subject, Waiting
+from stateous.engine.answers import Answer, Skipped
+from stateous.engine.batch import Batch
+from stateous.engine.commands import Command
+from stateous.engine.rules import Rules
+from stateous.model.refusals import DatabaseBusy, Refusal, Unexpected
+from stateous.store.store import NotCommitted, OutcomeUnknown, Store
+
+MOST_COMMANDS = 200
+MOST_BYTES = 8 * 1024 * 1024
+MOST_BATCHES = 2
+MOST_ALONE = 4
+MOST_WAITING = 20_000
+DEADLINE_FOR = 10.0
+SWEEP_EVERY = 0.25
+SKIPS_BEFORE_ALONE = 3
+FAILURES_BEFORE_UNEXPECTED = 3
+
+log: structlog.stdlib.BoundLogger = structlog.get_logger()
+
+
+class TokenLane:
+    """Gathers commands into batches, at most two in flight, and answers each of them.
+
+    `rest_for` says how long a command rests that was put off for the n-th time, in seconds.
+    """
+
+    def __init__(self, store: Store, rules: Rules, *, rest_for: Callable[[int], float]) -> None:
+        self._store = store
+        self._rules = rules
+        self._rest_for = rest_for
+        self._ready: deque[Waiting] = deque()
+        self._behind: dict[Subject, deque[Waiting]] = {}
+        self._resting: set[Waiting] = set()
+        self._batches: set[asyncio.Task[None]] = set()
+        self._alone = 0
+        self._sweep: asyncio.TimerHandle | None = None
+        self._is_pump_due = False
+
+    async def submit(self, command: Command, *, size: int = 0) -> Answer:
+        """The command's answer; raises its refusal. Cancelling the caller does not undo the command."""
+        loop = asyncio.get_running_loop()
+        waiting = Waiting(
+            command,
+            answer=loop.create_future(),
+            deadline=loop.time() + DEADLINE_FOR,
+            size=size,
+        )
+        if len(self._ready) >= MOST_WAITING:
+            msg = "the control plane has more commands waiting than it can take: try again"
+            raise DatabaseBusy(msg)
+        self._ready.append(waiting)
+        self._pump_soon()
+        return await waiting.answer
+
+    async def drain(self) -> None:
+        """Wait until every batch in flight, and what waits for one, has been answered."""
+        while self._batches or self._ready or self._resting:
+            if self._batches:
+                await asyncio.wait(self._batches)
+            else:
+                await asyncio.sleep(0.001)
+
+    # -- gathering ----------------------------------------------------------------------------------
+
+    def _pump_soon(self) -> None:
+        if not self._is_pump_due:
+            self._is_pump_due = True
+            asyncio.get_running_loop().call_soon(self._pump)
+
+    def _pump(self) -> None:
+        self._is_pump_due = False
+        while self._ready and len(self._batches) - self._alone < MOST_BATCHES:
+            batch = self._gather()
+            if not batch:
+                break
+            self._send(batch)
+        if self._sweep is None and (self._ready or self._behind or self._resting):
+            self._sweep = asyncio.get_running_loop().call_later(SWEEP_EVERY, self._end_overdue)
+
+    def _gather(self) -> list[Waiting]:
+        batch: list[Waiting] = []
+        size = 0
+        while self._ready and len(batch) < MOST_COMMANDS:
+            waiting = self._ready[0]
+            if batch and (waiting.alone or size + waiting.size > MOST_BYTES):
+                break
+            self._ready.popleft()
+            behind = self._behind.get(waiting.subject)
+            if behind is not None:
+                behind.append(waiting)
+                continue
+            batch.append(waiting)
+            size += waiting.size
+            if waiting.alone:
+                break
+        return batch
+
+    def _send(self, batch: list[Waiting], *, wait_for: float | None = None) -> None:
+        for waiting in batch:
+            self._behind.setdefault(waiting.subject, deque())
+        task = asyncio.get_running_loop().create_task(self._run(batch, wait_for))
+        self._batches.add(task)
+        if wait_for is not None:
+            self._alone += 1
+        task.add_done_callback(lambda done: self._finished(done, was_alone=wait_for is not None))
+
+    def _finished(self, task: asyncio.Task[None], *, was_alone: bool) -> None:
+        self._batches.discard(task)
+        if was_alone:
+            self._alone -= 1
+        self._pump()
+
+    # -- deciding -----------------------------------------------------------------------------------
+
+    async def _run(self, batch: list[Waiting], wait_for: float | None) -> None:
+        work = Batch(self._rules, [waiting.command for waiting in batch])
+        try:
+            await self._store.batch_decide(work, wait_for=wait_for)
+        except NotCommitted as fault:
+            log.warning("batch.not_committed", commands=len(batch), reason=str(fault))
+            self._put_off_all(batch, alone=fault.alone)
+        except OutcomeUnknown as fault:
+            log.error("batch.outcome_unknown", commands=len(batch), reason=str(fault))
+            self._settle_all(batch, Unexpected("whether this was done cannot be told: look at the token"))
+        except Refusal as refusal:
+            self._settle_all(batch, refusal)
+        except Exception:
+            log.exception("batch.failed", commands=len(batch))
+            self._settle_all(batch, Unexpected("the control plane failed; its log says how"))
+        else:
+            for fault in work.faults:
+                log.error("command.failed", exc_info=fault)
+            self._settle(batch, work.answers)
+
+    def _settle(
+        self, batch: list[Waiting], answers: list[Answer | Refusal | Skipped]
+    ) -> None:
+        skipped: list[Waiting] = []
+        for waiting, answer in zip(batch, answers, strict=True):
+            if isinstance(answer, Skipped):
+                waiting.skips += 1
+                waiting.tries += 1
+                skipped.append(waiting)
+            else:
+                waiting.settle(answer)
+        self._put_off(skipped)
+        self._release(batch, resting={waiting.subject for waiting in skipped})
+
+    def _settle_all(self, batch: list[Waiting], refusal: Refusal) -> None:
+        for waiting in batch:
+            waiting.settle(refusal)
+        self._release(batch, resting=set())
+
+    def _put_off_all(self, batch: list[Waiting], *, alone: bool) -> None:
+        """After a rollback: everything is tried again, each command alone if one of them is the fault."""
+        again: list[Waiting] = []
+        for waiting in batch:
+            waiting.alone = waiting.alone or alone
+            waiting.tries += 1
+            waiting.failures += alone and len(batch) == 1
+            if waiting.failures >= FAILURES_BEFORE_UNEXPECTED:
+                waiting.settle(Unexpected("the database refused this command"))
+            else:
+                again.append(waiting)
+        self._put_off(again)
+        self._release(batch, resting={waiting.subject for waiting in again})
+
+    def _put_off(self, again: list[Waiting]) -> None:
+        """Each subject's first command rests; those after it stay behind it, in order."""
+        loop = asyncio.get_running_loop()
+        followers: dict[Subject, list[Waiting]] = {}
+        for waiting in again:
+            if waiting.subject in followers:
+                followers[waiting.subject].append(waiting)
+                continue
+            followers[waiting.subject] = []
+            self._resting.add(waiting)
+            rest = self._rest_for(waiting.tries)
+            loop.call_later(rest, self._wake, waiting)
+        for subject, after in followers.items():
+            self._behind[subject].extendleft(reversed(after))
+
+    def _wake(self, waiting: Waiting) -> None:
+        if waiting not in self._resting:
+            return
+        wait_alone = waiting.skips >= SKIPS_BEFORE_ALONE and not waiting.failures
+        if wait_alone and self._alone >= MOST_ALONE:
+            asyncio.get_running_loop().call_later(self._rest_for(1), self._wake, waiting)
+            return
+        self._resting.discard(waiting)
+        if wait_alone:
+            rest = waiting.deadline - asyncio.get_running_loop().time()
+            self._send([waiting], wait_for=max(rest, 0.05))
+            return
+        behind = self._behind.pop(waiting.subject)
+        self._ready.extendleft(reversed([waiting, *behind]))
+        self._pump()
+
+    def _release(self, batch: list[Waiting], *, resting: set[Subject]) -> None:
+        """What waited behind a finished command is ready now, before what arrived later."""
+        for subject in {waiting.subject: None for waiting in batch}:
+            if subject not in resting:
+                self._ready.extendleft(reversed(self._behind.pop(subject)))
+
+    # -- deadlines ----------------------------------------------------------------------------------
+
+    def _end_overdue(self) -> None:
+        """Refuse what waited too long in no batch; what is in a batch gets the batch's answer."""
+        self._sweep = None
+        now = asyncio.get_running_loop().time()
+        self._ready = deque(self._still_waiting(self._ready, now))
+        for subject, behind in self._behind.items():
+            self._behind[subject] = deque(self._still_waiting(behind, now))
+        overdue = {waiting for waiting in self._resting if waiting.deadline <= now}
+        self._resting -= overdue
+        for waiting in overdue:
+            waiting.settle(_busy())
+        self._release(list(overdue), resting=set())
+        self._pump()
+
+    def _still_waiting(self, waitings: deque[Waiting], now: float) -> list[Waiting]:
+        for waiting in waitings:
+            if waiting.deadline <= now:
+                waiting.settle(_busy())
+        return [waiting for waiting in waitings if waiting.deadline > now]
+
+
+def _busy() -> DatabaseBusy:
+    return DatabaseBusy("the database did not get to this in time: try again")

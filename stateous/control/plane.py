@@ -1,0 +1,115 @@
+"""The control plane: everything that the API asks of Stateous, over one store and its lanes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from datetime import datetime, timedelta
+
+import msgspec
+
+from stateous.control.claims import ClaimLane
+from stateous.control.heartbeats import HeartbeatLane
+from stateous.control.lane import TokenLane
+from stateous.control.ticking import Ticker
+from stateous.engine.answers import Answer, Granted
+from stateous.engine.commands import Beat, Claim, Command
+from stateous.engine.family import Entry, Token
+from stateous.engine.rules import Rules
+from stateous.model.graph import Graph
+from stateous.model.refusals import NotServing, TokenNotFound
+from stateous.store.store import Store
+
+LOOK_EVERY = 0.5
+
+
+class Plane:
+    """Decides and remembers. Made by `compose`; every method raises refusals."""
+
+    def __init__(
+        self,
+        *,
+        rules: Rules,
+        store: Store,
+        clock: Callable[[], datetime],
+        rest_for: Callable[[int], float],
+    ) -> None:
+        self.graph: Graph = rules.graph
+        self.lease_for: timedelta = rules.lease_for
+        self._store = store
+        self._lane = TokenLane(store, rules, rest_for=rest_for)
+        self._claims = ClaimLane(store, rules)
+        self._heartbeats = HeartbeatLane(store, clock=clock, lease_for=rules.lease_for)
+        self._ticker = Ticker(store, self._lane, clock=clock)
+        self._ticking: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        """Start the clock."""
+        self._ticking = asyncio.get_running_loop().create_task(self._ticker.run())
+
+    async def stop(self) -> None:
+        """Stop the clock, finish what is in flight, give the database back."""
+        if self._ticking is not None:
+            self._ticking.cancel()
+            await asyncio.wait([self._ticking])
+            self._ticking = None
+        await self._lane.drain()
+        await self._claims.drain()
+        await self._heartbeats.drain()
+        await self._store.close()
+
+    async def lost(self) -> None:
+        """Return when another control plane took the database."""
+        while self._store.is_serving:
+            await asyncio.sleep(LOOK_EVERY)
+
+    async def submit(self, command: Command, *, size: int = 0) -> Answer:
+        """Decide a command; `size` is the size of its request in bytes, which bounds a batch."""
+        self._check_serving()
+        return await self._lane.submit(command, size=size)
+
+    async def claim(self, claim: Claim) -> Granted:
+        """Grant ready tasks of the asked states, written as a supervisor writes them."""
+        self._check_serving()
+        queues = tuple(dict.fromkeys(self.graph.queue_of(state) for state in claim.states))
+        return await self._claims.claim(msgspec.structs.replace(claim, states=queues))
+
+    async def beat(self, beat: Beat) -> tuple[int, ...]:
+        """Renew a supervisor's leases; the tasks that it lost, ascending."""
+        self._check_serving()
+        return await self._heartbeats.beat(beat)
+
+    async def token(self, token: str) -> Token:
+        """A token by its exact id; raises TokenNotFound."""
+        self._check_serving()
+        found = await self._store.token_read(token)
+        if found is None:
+            raise _not_found(token)
+        return found
+
+    async def tokens(
+        self, *, status: str | None = None, parent: str | None = None, limit: int = 100
+    ) -> list[Token]:
+        """Tokens by `entered_at` descending, then by id."""
+        self._check_serving()
+        return await self._store.tokens_list(status=status, parent=parent, limit=limit)
+
+    async def history(
+        self, token: str, *, after: int = 0, limit: int | None = None
+    ) -> list[Entry]:
+        """A token's ledger entries after a number; raises TokenNotFound."""
+        self._check_serving()
+        entries = await self._store.history_read(token, after=after, limit=limit)
+        if entries is None:
+            raise _not_found(token)
+        return entries
+
+    def _check_serving(self) -> None:
+        if not self._store.is_serving:
+            msg = "this control plane does not serve the database any more"
+            raise NotServing(msg)
+
+
+def _not_found(token: str) -> TokenNotFound:
+    shown = token if len(token) <= 128 else token[:128] + "…"
+    return TokenNotFound(f"no token has the id '{shown}'")

@@ -1,0 +1,71 @@
+"""The clock of the control plane: about each second it ends leases that are over and fires due timers."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable
+from datetime import datetime
+
+import structlog
+
+from stateous.control.lane import TokenLane
+from stateous.engine.commands import Command, EndLease, FireTimer
+from stateous.model.refusals import Refusal
+from stateous.store.store import Store
+
+TICK_EVERY = 1.0
+CHUNK = 500
+
+log: structlog.stdlib.BoundLogger = structlog.get_logger()
+
+
+class Ticker:
+    """Submits what the clock finds as commands, each decided alone and failing alone."""
+
+    def __init__(self, store: Store, lane: TokenLane, *, clock: Callable[[], datetime]) -> None:
+        self._store = store
+        self._lane = lane
+        self._clock = clock
+
+    async def run(self) -> None:
+        """Tick until cancelled; a tick that fails is logged, and tried again."""
+        while True:
+            await asyncio.sleep(TICK_EVERY)
+            try:
+                await self.tick()
+            except Exception as fault:  # noqa: BLE001 - one bad tick must not stop the clock
+                log.error(
+                    f"the clock's tick failed ({fault}); it tries again in {TICK_EVERY} seconds"
+                )
+
+    async def tick(self) -> None:
+        """Leases first; the timers are listed after the last lease was decided."""
+        now = self._clock()
+        await self._end_leases(now)
+        await self._fire_timers(now)
+
+    async def _end_leases(self, now: datetime) -> None:
+        while True:
+            tasks = await self._store.leases_over(now, limit=CHUNK)
+            ended = await self._submit([EndLease(task) for task in tasks])
+            if len(tasks) < CHUNK or not ended:
+                return
+
+    async def _fire_timers(self, now: datetime) -> None:
+        while True:
+            timers = await self._store.timers_due(now, limit=CHUNK)
+            fired = await self._submit([FireTimer(timer, token) for timer, token in timers])
+            if len(timers) < CHUNK or not fired:
+                return
+
+    async def _submit(self, commands: Iterable[Command]) -> int:
+        """How many of the commands were decided."""
+        answers = await asyncio.gather(
+            *(self._lane.submit(command) for command in commands), return_exceptions=True
+        )
+        for answer in answers:
+            if isinstance(answer, Refusal):
+                log.warning("clock.command_refused", code=answer.code, reason=str(answer))
+            elif isinstance(answer, BaseException):
+                raise answer
+        return sum(not isinstance(answer, BaseException) for answer in answers)

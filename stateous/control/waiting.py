@@ -1,0 +1,46 @@
+"""A command that waits in a lane for its answer."""
+
+from __future__ import annotations
+
+import asyncio
+
+from stateous.engine.answers import Answer
+from stateous.engine.batch import subject_of
+from stateous.engine.commands import Command
+from stateous.model.refusals import Refusal
+
+Subject = tuple[str, str | int]
+
+
+class Waiting:
+    """A command, its future answer, and how often it had to be put off.
+
+    `deadline` is a time of the event loop: past it, a command that is in no batch is refused.
+    `size` is the size of the request in bytes, which bounds a batch. `tries` counts how often it was put
+    off for any reason, `skips` how often its family was locked elsewhere, `failures` how often the
+    database refused it when it was alone.
+    """
+
+    __slots__ = ("alone", "answer", "command", "deadline", "failures", "size", "skips", "subject", "tries")
+
+    def __init__(
+        self, command: Command, *, answer: asyncio.Future[Answer], deadline: float, size: int
+    ) -> None:
+        self.command = command
+        self.answer = answer
+        self.deadline = deadline
+        self.size = size
+        self.subject: Subject = subject_of(command)
+        self.tries = 0
+        self.skips = 0
+        self.failures = 0
+        self.alone = False
+
+    def settle(self, answer: Answer | Refusal) -> None:
+        """Give the answer, unless nobody waits for it any more."""
+        if self.answer.done():
+            return
+        if isinstance(answer, Refusal):
+            self.answer.set_exception(answer)
+        else:
+            self.answer.set_result(answer)

@@ -1,0 +1,189 @@
+"""A batch of commands for the token lane: what they ask, each decided in order, what they change."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import assert_never
+
+from stateous.engine import clockwork, events, outcomes, starting, steering
+from stateous.engine.answers import Answer, Skipped
+from stateous.engine.changes import Changes
+from stateous.engine.commands import (
+    Cancel,
+    Command,
+    EndLease,
+    Fire,
+    FireTimer,
+    Note,
+    Pause,
+    Report,
+    Resume,
+    SetMemory,
+    Start,
+)
+from stateous.engine.draft import Draft
+from stateous.engine.facts import Ask, Facts, Need
+from stateous.engine.rules import Rules
+from stateous.engine.saving import gather_changes
+from stateous.model.refusals import Refusal, TaskNotFound, TokenNotFound, Unexpected
+
+
+class Batch:
+    """Commands that share a transaction, decided in order of arrival.
+
+    After the store has committed, `answers` holds one answer per command. A command whose decision raised
+    is answered `unexpected`, leaves its family as before it, and its fault is in `faults`.
+    """
+
+    def __init__(self, rules: Rules, commands: Sequence[Command]) -> None:
+        self._rules = rules
+        self._commands = commands
+        self.answers: list[Answer | Refusal | Skipped] = []
+        self.faults: list[Exception] = []
+
+    @property
+    def asks(self) -> list[Ask]:
+        """What the store reads for these commands."""
+        return [ask_of(command) for command in self._commands]
+
+    def decide(self, facts: Facts, now: datetime) -> None:
+        """Decide the commands that are not decided yet; raises Need."""
+        for command in self._commands[len(self.answers) :]:
+            self.answers.append(self._decide_one(facts, command, now))
+
+    def changes(self, facts: Facts) -> Changes:
+        """All that the decided commands changed."""
+        return gather_changes(facts)
+
+    def _decide_one(
+        self, facts: Facts, command: Command, now: datetime
+    ) -> Answer | Refusal | Skipped:
+        if _is_busy(facts, command):
+            return Skipped()
+        try:
+            return decide(self._rules, facts, command, now)
+        except Need as need:
+            if any(token in facts.busy_tokens for token in need.free):
+                return Skipped()
+            raise
+        except Refusal as refusal:
+            return refusal
+        except Exception as fault:  # noqa: BLE001 - answered, and told to the lane
+            self.faults.append(fault)
+            return Unexpected("the control plane could not decide this command")
+
+
+def ask_of(command: Command) -> Ask:
+    """What one command needs to be decided."""
+    match command:
+        case Start(token=token):
+            return Ask(token=token, new=token, ids=2)
+        case Fire(token=token, key=key):
+            return Ask(token=token, key=key, ids=2)
+        case Pause(token=token) | Cancel(token=token):
+            return Ask(token=token)
+        case Resume(token=token):
+            return Ask(token=token, ids=2)
+        case FireTimer(token=token):
+            return Ask(token=token, ids=2)
+        case Report(task=task, schedules=schedules):
+            return Ask(task=task, ids=2 + len(schedules))
+        case Note(task=task):
+            return Ask(task=task)
+        case SetMemory(task=task, key=key):
+            return Ask(task=task, memory_key=key)
+        case EndLease(task=task):
+            return Ask(task=task, ids=2)
+        case _:
+            assert_never(command)
+
+
+def _is_busy(facts: Facts, command: Command) -> bool:
+    match command:
+        case Report(task=task) | Note(task=task) | SetMemory(task=task) | EndLease(task=task):
+            return task in facts.busy_tasks
+        case _:
+            return command.token in facts.busy_tokens
+
+
+def decide(
+    rules: Rules, facts: Facts, command: Command, now: datetime
+) -> Answer | Refusal:
+    """Decide one command and keep its changes in its family.
+
+    A raised Refusal changed nothing; a returned one was recorded. Raises Need for missing facts.
+    """
+    match command:
+        case Start():
+            draft, answer = starting.start(rules, facts, command, now)
+        case Fire() | Pause() | Resume() | Cancel() | FireTimer():
+            draft = _draft_of_token(rules, facts, command.token, now)
+            answer = _decide_token(draft, command, now)
+        case Report() | Note() | SetMemory() | EndLease():
+            draft = _draft_of_task(rules, facts, command.task, now)
+            answer = _decide_task(draft, command, now)
+        case _:
+            assert_never(command)
+    draft.keep()
+    return answer
+
+
+def _decide_token(
+    draft: Draft, command: Fire | Pause | Resume | Cancel | FireTimer, now: datetime
+) -> Answer | Refusal:
+    match command:
+        case Fire():
+            return events.fire(draft, command)
+        case Pause(token=token):
+            return steering.pause(draft, token)
+        case Resume(token=token):
+            return steering.resume(draft, token)
+        case Cancel(token=token):
+            return steering.cancel(draft, token)
+        case FireTimer():
+            return clockwork.fire_timer(draft, command, now)
+        case _:
+            assert_never(command)
+
+
+def _decide_task(
+    draft: Draft, command: Report | Note | SetMemory | EndLease, now: datetime
+) -> Answer | Refusal:
+    match command:
+        case Report():
+            return outcomes.report(draft, command)
+        case Note():
+            return outcomes.note(draft, command)
+        case SetMemory():
+            return outcomes.set_memory(draft, command)
+        case EndLease():
+            return clockwork.end_lease(draft, command, now)
+        case _:
+            assert_never(command)
+
+
+def _draft_of_token(rules: Rules, facts: Facts, token: str, now: datetime) -> Draft:
+    family = facts.family_of(token)
+    if family is None:
+        shown = token if len(token) <= 128 else token[:128] + "…"
+        msg = f"no token has the id '{shown}'"
+        raise TokenNotFound(msg)
+    return Draft(rules, facts, family, now)
+
+
+def _draft_of_task(rules: Rules, facts: Facts, task: int, now: datetime) -> Draft:
+    family = facts.family_of_task(task)
+    if family is None:
+        msg = f"no task has the id {task}"
+        raise TaskNotFound(msg)
+    return Draft(rules, facts, family, now)
+
+
+def subject_of(command: Command) -> tuple[str, str | int]:
+    """The token or task that a command names: commands of one subject keep their order."""
+    match command:
+        case Report(task=task) | Note(task=task) | SetMemory(task=task) | EndLease(task=task):
+            return "task", task
+        case _:
+            return "token", command.token

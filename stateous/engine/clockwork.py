@@ -1,0 +1,52 @@
+"""Cards: Lease expiry, Timer fires. What the clock finds is looked at again before it is decided."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from stateous.engine.answers import Answer, Done
+from stateous.engine.commands import EndLease, FireTimer
+from stateous.engine.draft import Draft
+from stateous.engine.events import reject
+from stateous.engine.failures import count_failure
+from stateous.engine.moves import accept, fail
+from stateous.engine.routing import Ambiguous, Refused, Taken, route_event
+from stateous.model.durations import say_duration
+from stateous.model.refusals import EventNotAllowed
+
+
+def end_lease(draft: Draft, command: EndLease, now: datetime) -> Answer:
+    """End a lease that is over as a failed attempt; a lease that was renewed meanwhile stays."""
+    task = draft.task(command.task)
+    if task.status == "claimed" and task.lease_until is not None and task.lease_until < now:
+        silence = say_duration(draft.rules.lease_for)
+        count_failure(
+            draft, task, f"{task.claimed_by} stopped answering: no heartbeat for {silence}"
+        )
+    return Done()
+
+
+def fire_timer(draft: Draft, command: FireTimer, now: datetime) -> Answer:
+    """Fire a timer that is due, if its token is active and still in the timer's state and visit."""
+    token = draft.token(command.token)
+    timer = draft.timer(command.timer)
+    if (
+        timer is None
+        or timer.status != "pending"
+        or token.status != "active"
+        or timer.due_at > now
+        or (timer.state, timer.visit) != (token.state, token.visit)
+    ):
+        return Done()
+    draft.edit_timer(timer, status="fired")
+    draft.record(token.token, "timer_fired", {"event": timer.event})
+    match route_event(draft, draft.token(token.token), timer.event, timer.payload, token.context):
+        case Taken() as taken:
+            accept(draft, token.token, timer.event, timer.payload, taken)
+        case Ambiguous(reason):
+            fail(draft, token.token, reason)
+        case Refused(reason) if timer.kind == "timeout":
+            fail(draft, token.token, f"'{token.state}' timed out: {reason}")
+        case Refused(reason):
+            reject(draft, token.token, timer.event, EventNotAllowed(reason))
+    return Done()

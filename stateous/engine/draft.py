@@ -1,0 +1,263 @@
+"""A draft: the changes of one command, kept apart from its family until the command is decided.
+
+Rules read and write through the draft. If a rule raises, the draft is thrown away and the family is as
+it was; `keep` writes it into the family. A missing fact raises `Need` from here.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable
+from datetime import datetime
+
+from stateous.engine.facts import Facts, Need
+from stateous.engine.family import Document, Entry, Family, Held, Json, Task, Timer, Token
+from stateous.engine.lifecycles import OPEN_TASK, TASK, TIMER, TOKEN, check_move
+from stateous.engine.rules import Rules
+
+
+class Draft:
+    """One command's view of its family. `at` is the one time of all its entries."""
+
+    def __init__(self, rules: Rules, facts: Facts, family: Family, now: datetime) -> None:
+        self.rules = rules
+        self.facts = facts
+        self.family = family
+        # A clock that stands behind an earlier one must not make a ledger run backwards.
+        self.at = max([now, *(token.changed_at for token in family.tokens.values())])
+        self._tokens: dict[str, Token] = {}
+        self._tasks: dict[int, Task] = {}
+        self._timers: dict[int, Timer] = {}
+        self._entries: list[Entry] = []
+        self._new_tokens: list[str] = []
+        self._new_tasks: list[int] = []
+        self._new_timers: list[int] = []
+        self._keys: list[tuple[str, str]] = []
+        self._held: list[Held] | None = None
+        self._held_added: list[Held] = []
+        self._memory: dict[tuple[str, str, str], Json] = {}
+        self._wiped: list[str] = []
+        self._ids_used = 0
+
+    # -- reading ------------------------------------------------------------------------------------
+
+    def token(self, token: str) -> Token:
+        """The token as this draft has it; it must be here."""
+        found = self._tokens.get(token) or self.family.tokens.get(token)
+        if found is None:
+            raise Need(root=self.family.root, tokens=(token,))
+        return found
+
+    def tokens(self, ids: Iterable[str]) -> list[Token]:
+        """Those of the ids that exist, in their order; what was not read yet is needed all at once."""
+        wanted = list(ids)
+        missing = tuple(
+            token
+            for token in wanted
+            if token not in self._tokens
+            and token not in self.family.tokens
+            and token not in self.family.absent
+        )
+        if missing:
+            raise Need(root=self.family.root, tokens=missing)
+        return [
+            self._tokens.get(token) or self.family.tokens[token]
+            for token in wanted
+            if token in self._tokens or token in self.family.tokens
+        ]
+
+    def task(self, task: int) -> Task:
+        """The task as this draft has it, whatever its status."""
+        found = self._tasks.get(task) or self.family.tasks.get(task)
+        if found is None:
+            raise Need(root=self.family.root, tasks=(task,))
+        return found
+
+    def open_task(self, token: Token) -> Task | None:
+        """The token's one open task."""
+        return None if token.task is None else self.task(token.task)
+
+    def pending_timers(self, token: str) -> list[Timer]:
+        """The token's pending timers by id."""
+        timers = {**self.family.timers, **self._timers}
+        return [
+            timer
+            for _, timer in sorted(timers.items())
+            if timer.token == token and timer.status == "pending"
+        ]
+
+    def timer(self, timer: int) -> Timer | None:
+        """A pending timer of a token that was read, or None."""
+        return self._timers.get(timer) or self.family.timers.get(timer)
+
+    def held(self) -> list[Held]:
+        """What the family holds, by arrival."""
+        if self._held is not None:
+            return self._held
+        if self.family.held is None and self.token(self.family.root).held_count > 0:
+            raise Need(root=self.family.root, held=True)
+        return [*(self.family.held or ()), *self.family.held_added]
+
+    def key_used(self, token: str, key: str) -> bool:
+        """Whether the token's ledger has this idempotency key; it was asked for."""
+        if token in self.family.new_tokens:
+            return self.family.keys.get((token, key), False)
+        return self.family.keys[token, key]
+
+    def is_free(self, ids: Iterable[str]) -> bool:
+        """Whether no token has any of these ids, in whatever case; the ids are reserved."""
+        lowered = [token.lower() for token in ids]
+        missing = tuple(token for token in lowered if token not in self.facts.taken)
+        if missing:
+            raise Need(free=missing)
+        return all(self.facts.taken[token] is None for token in lowered)
+
+    # -- writing ------------------------------------------------------------------------------------
+
+    def edit(self, token: str) -> Token:
+        """A copy of the token that belongs to this draft and may be changed in place."""
+        found = self._tokens.get(token)
+        if found is None:
+            found = copy.copy(self.token(token))
+            self._tokens[token] = found
+        return found
+
+    def set_status(self, token: str, status: str) -> None:
+        """Move the token's status as its life cycle allows."""
+        edited = self.edit(token)
+        check_move(TOKEN, edited.status, status)
+        edited.status = status
+
+    def add_token(self, token: Token) -> None:
+        """A new token, whose id is free."""
+        self._tokens[token.token] = token
+        self._new_tokens.append(token.token)
+
+    def record(self, token: str, kind: str, data: Document, key: str | None = None) -> None:
+        """Write the token's next ledger entry; `key` is used up by it."""
+        edited = self.edit(token)
+        edited.seq += 1
+        edited.changed_at = self.at
+        self._entries.append(Entry(token, edited.seq, self.at, kind, data, key))
+        if key is not None:
+            self._keys.append((token, key))
+
+    def new_id(self) -> int:
+        """A number for a new task or timer."""
+        self._ids_used += 1
+        if self._ids_used > len(self.facts.ids):
+            raise Need(ids=16)
+        return self.facts.ids[-self._ids_used]
+
+    def add_task(self, task: Task) -> None:
+        """A new task, the open one of its token."""
+        self._tasks[task.id] = task
+        self._new_tasks.append(task.id)
+        self.edit(task.token).task = task.id
+
+    def edit_task(self, task: int, *, status: str | None = None) -> Task:
+        """A copy of the task that may be changed in place, its status moved first if one is given."""
+        found = self._tasks.get(task)
+        if found is None:
+            found = copy.copy(self.task(task))
+            self._tasks[task] = found
+        if status is not None:
+            check_move(TASK, found.status, status)
+            found.status = status
+            self.edit(found.token).task = task if status in OPEN_TASK else None
+        return found
+
+    def add_timer(self, timer: Timer) -> None:
+        """A new pending timer."""
+        self._timers[timer.id] = timer
+        self._new_timers.append(timer.id)
+
+    def edit_timer(self, timer: Timer, *, status: str | None = None) -> Timer:
+        """A copy of the timer that may be changed in place, its status moved first if one is given."""
+        edited = copy.copy(timer)
+        self._timers[timer.id] = edited
+        if status is not None:
+            check_move(TIMER, edited.status, status)
+            edited.status = status
+        return edited
+
+    def hold(self, held: Held) -> None:
+        """Keep what arrived during a pause; its arrival is one more than the family holds."""
+        self._held_added.append(held)
+        self.edit(self.family.root).held_count += 1
+
+    def clear_held(self) -> None:
+        """Forget all that the family holds."""
+        self._held = []
+        self.edit(self.family.root).held_count = 0
+
+    def memory_has(self, token: str, state: str, key: str) -> bool:
+        """Whether the routine's memory has the key; it was asked for."""
+        where = (token, state, key)
+        if token in self.family.new_tokens:
+            return self.family.memory_keys.get(where, False)
+        return self.family.memory_keys[where]
+
+    def set_memory(self, token: str, state: str, key: str, value: Json) -> None:
+        """Write one key of a routine's memory; None deletes it."""
+        self._memory[token, state, key] = value
+
+    def wipe_memory(self, token: str) -> None:
+        """Delete all that a token's routines remember."""
+        self._wiped.append(token)
+
+    # -- keeping ------------------------------------------------------------------------------------
+
+    def keep(self) -> None:
+        """Write this draft into the family: its command is decided."""
+        family = self.family
+        self._keep_tokens()
+        family.tasks.update(self._tasks)
+        family.new_tasks.update(self._new_tasks)
+        family.changed_tasks.update(self._tasks.keys() - family.new_tasks)
+        family.timers.update(self._timers)
+        family.new_timers.update(self._new_timers)
+        family.changed_timers.update(self._timers.keys() - family.new_timers)
+        family.entries.extend(self._entries)
+        for token_and_key in self._keys:
+            family.keys[token_and_key] = True
+        self._keep_held()
+        for where, value in self._memory.items():
+            family.memory_set[where] = value
+            family.memory_keys[where] = value is not None
+        for token in self._wiped:
+            family.memory_wiped.add(token)
+            family.memory_set = {k: v for k, v in family.memory_set.items() if k[0] != token}
+        if self._ids_used:
+            del self.facts.ids[-self._ids_used :]
+
+    def _keep_tokens(self) -> None:
+        family = self.family
+        for token in self._new_tokens:
+            family.new_tokens.add(token)
+            family.absent.discard(token)
+            self.facts.roots[token] = family.root
+            self.facts.taken[token.lower()] = token
+        for name, token in self._tokens.items():
+            was = family.tokens.get(name)
+            if was is not None and (was.status == "paused") != (token.status == "paused"):
+                self._park(name)
+            family.tokens[name] = token
+            if name not in family.new_tokens:
+                family.changed_tokens.add(name)
+
+    def _park(self, token: str) -> None:
+        """A queued task and pending timers follow the pause of their token (they are saved with it)."""
+        task = self._tokens[token].task
+        if task is not None and task not in self._tasks:
+            self._tasks[task] = self.task(task)
+        for timer in self.pending_timers(token):
+            self._timers.setdefault(timer.id, timer)
+
+    def _keep_held(self) -> None:
+        family = self.family
+        if self._held is not None:
+            family.held = []
+            family.held_added = []
+            family.held_cleared = True
+        family.held_added.extend(self._held_added)

@@ -1,0 +1,114 @@
+"""Card: Fire an event. Also what an event does when it arrives in a pause or cannot move the token."""
+
+from __future__ import annotations
+
+from stateous.engine.answers import Answer, Moved
+from stateous.engine.commands import Fire
+from stateous.engine.draft import Draft
+from stateous.engine.family import Held
+from stateous.engine.lifecycles import LIVE_TOKEN
+from stateous.engine.moves import accept, fail
+from stateous.engine.routing import Ambiguous, Refused, Taken, route_event
+from stateous.engine.rules import OWN_EVENTS
+from stateous.model.refusals import EventNotAllowed, InvalidPayload, Refusal, TokenNotActive
+
+
+def fire(draft: Draft, command: Fire) -> Answer | Refusal:
+    """Move the token, hold the event of a paused one, or refuse it.
+
+    A 409 is recorded as `event_rejected` and returned; InvalidPayload is raised and records nothing.
+    """
+    token = draft.token(command.token)
+    event = command.event
+    if command.key is not None and draft.key_used(token.token, command.key):
+        return Moved(token, duplicate=True)
+    if token.status not in LIVE_TOKEN:
+        reason = f"the token '{token.token}' is {token.status}"
+        return reject(draft, token.token, event, TokenNotActive(reason))
+    if event in OWN_EVENTS:
+        return reject(
+            draft,
+            token.token,
+            event,
+            EventNotAllowed(f"'{event}' is an event that only Stateous itself emits"),
+        )
+    declared = draft.rules.flow(token.workflow).events.get(event)
+    if declared is None:
+        return reject(
+            draft,
+            token.token,
+            event,
+            EventNotAllowed(f"the workflow '{token.workflow}' has no event '{_short(event)}'"),
+        )
+    problem = payload_problem(draft, token.workflow, event, command.payload)
+    if problem is not None:
+        raise InvalidPayload(problem)
+    if token.status == "paused":
+        hold(
+            draft,
+            Held(
+                arrival=0,
+                token=token.token,
+                event=event,
+                payload=command.payload,
+                key=command.key,
+            ),
+        )
+        return Moved(draft.token(token.token))
+    match route_event(draft, token, event, command.payload, token.context):
+        case Taken() as taken:
+            accept(draft, token.token, event, command.payload, taken, key=command.key)
+        case Refused(reason):
+            return reject(draft, token.token, event, EventNotAllowed(reason))
+        case Ambiguous(reason):
+            fail(draft, token.token, reason)
+    return Moved(draft.token(token.token))
+
+
+def reject(draft: Draft, token: str, event: str, refusal: Refusal) -> Refusal:
+    """Record that the event was refused, and why."""
+    draft.record(token, "event_rejected", {"event": event, "reason": refusal.sentence})
+    return refusal
+
+
+def payload_problem(
+    draft: Draft, workflow: str, event: str, payload: dict[str, object] | None
+) -> str | None:
+    """What is wrong with an event's payload, if anything; the event is declared."""
+    model = draft.rules.flow(workflow).events[event].payload
+    if model is None:
+        return f"the event '{event}' takes no payload" if payload else None
+    problem = draft.rules.graph.models.problem(model, payload or {})
+    return None if problem is None else f"the payload of '{event}': {problem}"
+
+
+def hold(draft: Draft, held: Held) -> None:
+    """Keep an event that arrived in a pause, with its place in the order of arrival."""
+    arrival = draft.token(draft.family.root).held_count + 1
+    placed = Held(
+        arrival=arrival,
+        token=held.token,
+        event=held.event,
+        payload=held.payload,
+        key=held.key,
+        task=held.task,
+        state=held.state,
+        visit=held.visit,
+        context=held.context,
+        schedules=held.schedules,
+    )
+    data: dict[str, object] = {"event": held.event, "payload": held.payload, "arrival": arrival}
+    if held.task is not None:
+        data.update(state=held.state, visit=held.visit, task=held.task)
+    if held.context:
+        data["context"] = held.context
+    if held.schedules:
+        data["schedules"] = [
+            {"event": s.event, "payload": s.payload, "after": s.after} for s in held.schedules
+        ]
+    draft.hold(placed)
+    draft.record(held.token, "event_deferred", data, held.key)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 128 else text[:128] + "…"

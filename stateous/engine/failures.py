@@ -1,0 +1,62 @@
+"""A failed attempt: tried again while retries are left, else the token gets `error`, or fails."""
+
+from __future__ import annotations
+
+from stateous.engine.draft import Draft
+from stateous.engine.events import hold
+from stateous.engine.family import Held, Task
+from stateous.engine.moves import accept, fail
+from stateous.engine.routing import Ambiguous, Refused, Taken, route_event
+
+
+def count_failure(draft: Draft, task: Task, error: str) -> None:
+    """Count a failed attempt of a claimed or waiting task (cards: Report an outcome, Lease expiry)."""
+    token = draft.token(task.token)
+    state = draft.rules.state(token.workflow, token.state)
+    draft.record(token.token, "task_failed", {"task": task.id, "error": error})
+    if task.failures + 1 <= state.retries:
+        _try_again(draft, task)
+        return
+    failed = draft.edit_task(task.id, status="failed")
+    failed.failures += 1
+    failed.lease_until = None
+    if token.status == "paused":
+        hold(
+            draft,
+            Held(
+                arrival=0,
+                token=token.token,
+                event="error",
+                payload=None,
+                task=task.id,
+                state=task.state,
+                visit=task.visit,
+            ),
+        )
+        return
+    if not draft.rules.flow(token.workflow).routes(token.state, "error"):
+        fail(
+            draft,
+            token.token,
+            f"'{token.state}' failed, and has no transition on 'error': {error}",
+        )
+        return
+    match route_event(draft, draft.token(token.token), "error", None, token.context):
+        case Taken() as taken:
+            accept(draft, token.token, "error", None, taken)
+        case Refused(reason):
+            fail(draft, token.token, f"'{token.state}' failed, and 'error' cannot move it: {reason}")
+        case Ambiguous(reason):
+            fail(draft, token.token, reason)
+
+
+def _try_again(draft: Draft, task: Task) -> None:
+    again = draft.edit_task(task.id, status="queued")
+    again.failures += 1
+    again.claimed_by = None
+    again.lease_until = None
+    again.queued_at = draft.at
+    for timer in draft.pending_timers(task.token):
+        if timer.kind == "timer":
+            draft.edit_timer(timer, status="cancelled")
+    draft.record(task.token, "task_retrying", {"task": task.id, "attempt": task.attempt + 1})

@@ -1,0 +1,55 @@
+"""The life cycles of tokens, tasks and timers, as tables of allowed moves.
+
+The SQL checks and the docs are tested against these tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+Moves = Mapping[str, frozenset[str]]
+
+TOKEN: Moves = {
+    "active": frozenset({"paused", "completed", "failed", "cancelled"}),
+    "paused": frozenset({"active", "cancelled"}),
+    "completed": frozenset(),
+    "failed": frozenset(),
+    "cancelled": frozenset(),
+}
+
+TASK: Moves = {
+    "queued": frozenset({"claimed", "cancelled"}),
+    # claimed → queued is a retry; claimed → claimed cannot happen, a new attempt starts from queued.
+    "claimed": frozenset({"queued", "waiting", "done", "failed", "cancelled"}),
+    "waiting": frozenset({"queued", "done", "failed", "cancelled"}),
+    # An outcome that was held in a pause and dropped at the resume gives its task back.
+    "done": frozenset({"queued"}),
+    "failed": frozenset(),
+    "cancelled": frozenset(),
+}
+
+TIMER: Moves = {
+    "pending": frozenset({"fired", "cancelled"}),
+    "fired": frozenset(),
+    "cancelled": frozenset(),
+}
+
+OPEN_TASK = frozenset({"queued", "claimed", "waiting"})
+"""A task that is still to be ended; a token has at most one."""
+
+WORKED_TASK = frozenset({"claimed", "waiting"})
+"""A task that somebody works on, so that its outcome can be reported."""
+
+LIVE_TOKEN = frozenset({"active", "paused"})
+"""A token that has not ended."""
+
+
+class IllegalMove(Exception):  # noqa: N818 - a bug, never an answer
+    """A rule asked for a move that its life cycle does not have."""
+
+
+def check_move(table: Moves, was: str, becomes: str) -> None:
+    """Raise IllegalMove unless the table allows to go from `was` to `becomes`."""
+    if becomes not in table[was]:
+        msg = f"no move from {was} to {becomes}"
+        raise IllegalMove(msg)

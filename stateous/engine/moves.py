@@ -1,0 +1,271 @@
+"""How a token moves: it leaves a state, enters the next, or ends; and what that does to its family.
+
+Source: WIRE "what is written, in order". Every kind of entry is recorded here or in the file of its card.
+"""
+
+from __future__ import annotations
+
+from stateous.engine.draft import Draft
+from stateous.engine.family import Document, Occurrence, Task, Timer, Token
+from stateous.engine.lifecycles import LIVE_TOKEN, WORKED_TASK
+from stateous.engine.routing import Ambiguous, ChildPlan, Refused, Taken, route_event
+from stateous.engine.rules import END, START, child_id
+
+
+def accept(  # noqa: PLR0913 - an event and what it carries
+    draft: Draft,
+    token: str,
+    event: str,
+    payload: Document | None,
+    taken: Taken,
+    *,
+    key: str | None = None,
+) -> None:
+    """Move the token: record the event, leave the state, then enter the target or complete."""
+    edited = draft.edit(token)
+    draft.record(
+        token, "event_accepted", {"event": event, "payload": payload, "state": edited.state}, key
+    )
+    edited.counts = {**edited.counts, event: edited.counts.get(event, 0) + 1}
+    leave(draft, token, event=event, why=f"the parent left '{edited.state}' on '{event}'")
+    arrive(draft, token, Occurrence(event, payload), taken)
+
+
+def arrive(draft: Draft, token: str, occurrence: Occurrence, taken: Taken) -> None:
+    """Enter the target with what brought the token there, or complete at END."""
+    if taken.target == END:
+        end(draft, token, "completed", {})
+    else:
+        draft.edit(token).entered_by = occurrence
+        _enter(draft, token, taken)
+
+
+def start_token(draft: Draft, token: Token, taken: Taken) -> None:
+    """A new token, written at START and moved into its first state."""
+    draft.add_token(token)
+    data: Document = {"context": token.context}
+    if token.parent is not None:
+        data["parent"] = token.parent
+    draft.record(token.token, "started", data)
+    occurrence = Occurrence("__started__")
+    draft.record(
+        token.token,
+        "event_accepted",
+        {"event": occurrence.name, "payload": None, "state": START},
+    )
+    edited = draft.edit(token.token)
+    edited.counts = {occurrence.name: 1}
+    edited.entered_by = occurrence
+    arrive(draft, token.token, occurrence, taken)
+
+
+def new_token(
+    draft: Draft, token: str, workflow: str, context: Document, parent: Token | None
+) -> Token:
+    """A token at START that nobody has seen yet."""
+    return Token(
+        token=token,
+        root=token if parent is None else parent.root,
+        parent=None if parent is None else parent.token,
+        workflow=workflow,
+        state=START,
+        status="active",
+        visit=0,
+        seq=0,
+        context=context,
+        counts={},
+        visits={},
+        entered_by=None,
+        task=None,
+        children_open=0,
+        held_count=0,
+        created_at=draft.at,
+        entered_at=draft.at,
+        changed_at=draft.at,
+    )
+
+
+def _enter(draft: Draft, token: str, taken: Taken) -> None:
+    edited = draft.edit(token)
+    state = draft.rules.state(edited.workflow, taken.target)
+    visit = edited.visits.get(state.name, 0) + 1
+    edited.state = state.name
+    edited.visit = visit
+    edited.visits = {**edited.visits, state.name: visit}
+    edited.entered_at = draft.at
+    edited.children_open = len(taken.children)
+    draft.record(token, "entered", {"state": state.name, "visit": visit})
+    if not state.parallel:
+        _queue_task(draft, edited)
+    if state.timeout is not None:
+        set_timer(
+            draft,
+            Timer(
+                id=draft.new_id(),
+                token=token,
+                state=state.name,
+                visit=visit,
+                event="timeout",
+                payload=None,
+                kind="timeout",
+                status="pending",
+                set_at=draft.at,
+                due_at=draft.at + state.timeout,
+            ),
+        )
+    for child in taken.children:
+        if not _is_in(draft, token, state.name, visit):
+            # A child that ended as it started met the join: the parent is gone from here.
+            break
+        _start_child(draft, token, child)
+
+
+def _is_in(draft: Draft, token: str, state: str, visit: int) -> bool:
+    found = draft.token(token)
+    return found.status == "active" and found.state == state and found.visit == visit
+
+
+def _start_child(draft: Draft, parent: str, plan: ChildPlan) -> None:
+    draft.record(parent, "branch_started", {"workflow": plan.workflow, "token": plan.token})
+    child = new_token(draft, plan.token, plan.workflow, plan.context, draft.token(parent))
+    start_token(draft, child, plan.start)
+
+
+def _queue_task(draft: Draft, token: Token) -> None:
+    task = Task(
+        id=draft.new_id(),
+        token=token.token,
+        queue=draft.rules.graph.queue(token.workflow, token.state),
+        state=token.state,
+        visit=token.visit,
+        status="queued",
+        attempt=0,
+        failures=0,
+        claimed_by=None,
+        lease_until=None,
+        queued_at=draft.at,
+    )
+    draft.add_task(task)
+    draft.record(token.token, "task_queued", {"task": task.id, "state": token.state})
+
+
+def set_timer(draft: Draft, timer: Timer) -> None:
+    """Set a timer, and record it."""
+    draft.add_timer(timer)
+    draft.record(timer.token, "timer_set", {"event": timer.event, "due_at": timer.due_at})
+
+
+def leave(draft: Draft, token: str, *, event: str | None, why: str) -> None:
+    """Leave the state: its task ends, its timers are cancelled, its live children too.
+
+    `event` is None when the token ends by itself; then an open task is cancelled whatever was emitted.
+    `why` is the reason that the children are cancelled with.
+    """
+    found = draft.token(token)
+    if found.state == START:
+        return
+    state = draft.rules.state(found.workflow, found.state)
+    task = draft.open_task(found)
+    if task is not None:
+        done = event is not None and event in state.emits and task.status in WORKED_TASK
+        ended = draft.edit_task(task.id, status="done" if done else "cancelled")
+        ended.lease_until = None
+        draft.record(token, "task_done" if done else "task_cancelled", {"task": task.id})
+    for timer in draft.pending_timers(token):
+        draft.edit_timer(timer, status="cancelled")
+    if found.children_open:
+        for child in draft.tokens(children_of(draft, found)):
+            if child.status in LIVE_TOKEN:
+                _cancel_child(draft, child.token, why)
+        draft.edit(token).children_open = 0
+
+
+def children_of(draft: Draft, token: Token) -> list[str]:
+    """The ids of the children of the token's visit, in the order of `parallel`."""
+    state = draft.rules.state(token.workflow, token.state)
+    return [child_id(token.token, token.state, token.visit, child) for child in state.parallel]
+
+
+def live_children(draft: Draft, token: Token) -> list[Token]:
+    """The live children of the token's visit, in the order of `parallel`."""
+    if not token.children_open:
+        return []
+    return [t for t in draft.tokens(children_of(draft, token)) if t.status in LIVE_TOKEN]
+
+
+def _cancel_child(draft: Draft, token: str, why: str) -> None:
+    drop_held(draft, token, why)
+    state = draft.token(token).state
+    leave(draft, token, event=None, why=f"the parent left '{state}': it was cancelled")
+    draft.record(token, "cancelled", {"reason": why})
+    _close(draft, token, "cancelled")
+
+
+def drop_held(draft: Draft, token: str, why: str) -> None:
+    """Record, for a paused token that is cancelled, that what was held for it is dropped."""
+    if draft.token(token).status != "paused":
+        return
+    for held in draft.held():
+        if held.token == token:
+            draft.record(token, "event_dropped", {"event": held.event, "reason": why})
+
+
+def fail(draft: Draft, token: str, reason: str) -> None:
+    """Fail the token: leave, with every open task cancelled, then end."""
+    leave(draft, token, event=None, why="the parent failed")
+    end(draft, token, "failed", {"reason": reason})
+
+
+def end(draft: Draft, token: str, status: str, data: Document) -> None:
+    """End a token that has left its state; a child that completed or failed checks its parent's join."""
+    draft.record(token, status, data)
+    _close(draft, token, status)
+    if draft.token(token).parent is not None:
+        _check_join(draft, token)
+
+
+def _close(draft: Draft, token: str, status: str) -> None:
+    draft.set_status(token, status)
+    draft.wipe_memory(token)
+
+
+def _check_join(draft: Draft, child: str) -> None:
+    """Card: Join of a parallel state. The child's end and the join that it meets are one transaction."""
+    ended = draft.token(child)
+    assert ended.parent is not None  # noqa: S101 - only children come here
+    parent = draft.token(ended.parent)
+    mine = children_of(draft, parent) if parent.state != START else []
+    if parent.status != "active" or child not in mine:
+        return
+    parent = draft.edit(parent.token)
+    parent.children_open -= 1
+    state = draft.rules.state(parent.workflow, parent.state)
+    if state.join == "all":
+        if parent.children_open > 0:
+            return
+        ended_children = draft.tokens(mine)
+    else:
+        ended_children = [ended]
+    payload: Document = {"branches": [_branch(token) for token in ended_children]}
+    match route_event(draft, parent, "joined", payload, parent.context):
+        case Taken() as taken:
+            accept(draft, parent.token, "joined", payload, taken)
+        case Refused(reason):
+            fail(
+                draft,
+                parent.token,
+                f"the join of '{parent.state}' cannot move the token: {reason}",
+            )
+        case Ambiguous(reason):
+            fail(draft, parent.token, reason)
+
+
+def _branch(child: Token) -> Document:
+    brought = child.entered_by
+    return {
+        "workflow": child.workflow,
+        "token": child.token,
+        "status": child.status,
+        "final": child.state,
+        "payload": None if brought is None else brought.payload,
+    }

@@ -1,0 +1,203 @@
+"""Card: Report an outcome. Also notes and memory writes, which come from the same routine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from stateous.engine.answers import Answer, Done, Moved
+from stateous.engine.commands import Note, Report, SetMemory
+from stateous.engine.draft import Draft
+from stateous.engine.events import hold, payload_problem, reject
+from stateous.engine.failures import count_failure
+from stateous.engine.family import Document, Held, Schedule, Task, Timer, Token
+from stateous.engine.lifecycles import WORKED_TASK
+from stateous.engine.moves import accept, fail, set_timer
+from stateous.engine.routing import Ambiguous, Refused, Taken, route_event
+from stateous.engine.rules import OWN_EVENTS
+from stateous.model.durations import parse_duration
+from stateous.model.refusals import (
+    AttemptOver,
+    EventNotAllowed,
+    InvalidContext,
+    InvalidPayload,
+    Refusal,
+    TaskNotHeld,
+)
+
+
+def report(draft: Draft, command: Report) -> Answer | Refusal:
+    """Apply a routine's outcome to its token.
+
+    Raises AttemptOver, TaskNotHeld, InvalidContext and InvalidPayload, which record nothing; an event that
+    cannot move the token is recorded as `event_rejected` and returned as EventNotAllowed.
+    """
+    task = worked_task(draft, command.task, command.attempt)
+    _check_holder(task, command)
+    if command.kind == "failed":
+        count_failure(draft, task, command.error or "the routine failed and said nothing")
+        return Moved(draft.token(task.token))
+    token = draft.token(task.token)
+    merged = _merged(draft, token, command.context)
+    _check_schedules(draft, token, command.schedules)
+    if command.kind == "waiting":
+        _save_changes(draft, task, merged, command)
+        waiting = draft.edit_task(task.id, status="waiting")
+        waiting.claimed_by = None
+        waiting.lease_until = None
+        draft.record(task.token, "task_waiting", {"task": task.id})
+        return Moved(draft.token(task.token))
+    return _report_event(draft, task, merged, command)
+
+
+def _report_event(
+    draft: Draft, task: Task, merged: Document, command: Report
+) -> Answer | Refusal:
+    token = draft.token(task.token)
+    state = draft.rules.state(token.workflow, token.state)
+    event = command.event
+    if event not in state.emits:
+        reason = f"the state '{state.name}' cannot emit '{event[:128]}'"
+        return reject(draft, token.token, event, EventNotAllowed(reason))
+    problem = payload_problem(draft, token.workflow, event, command.payload)
+    if problem is not None:
+        raise InvalidPayload(problem)
+    if token.status == "paused":
+        _hold_outcome(draft, task, command)
+        return Moved(draft.token(token.token))
+    match route_event(draft, token, event, command.payload, merged):
+        case Taken() as taken:
+            _save_changes(draft, task, merged, command)
+            accept(draft, token.token, event, command.payload, taken)
+        case Refused(reason):
+            return reject(draft, token.token, event, EventNotAllowed(reason))
+        case Ambiguous(reason):
+            _save_changes(draft, task, merged, command)
+            fail(draft, token.token, reason)
+    return Moved(draft.token(token.token))
+
+
+def worked_task(draft: Draft, task: int, attempt: int | None) -> Task:
+    """The task, if somebody works on this attempt of it; raises AttemptOver and TaskNotHeld."""
+    found = draft.task(task)
+    if attempt is not None and attempt < found.attempt:
+        msg = f"attempt {attempt} of task {task} is over: it is on attempt {found.attempt}"
+        raise AttemptOver(msg)
+    if attempt is not None and attempt > found.attempt:
+        msg = f"task {task} has no attempt {attempt} yet: it is on attempt {found.attempt}"
+        raise TaskNotHeld(msg)
+    if found.status not in WORKED_TASK:
+        msg = f"nobody works on task {task} now: it is {found.status}"
+        raise TaskNotHeld(msg)
+    return found
+
+
+def _check_holder(task: Task, command: Report) -> None:
+    if command.supervisor is not None:
+        if task.status != "claimed" or task.claimed_by != command.supervisor:
+            msg = f"task {task.id} is not held by '{command.supervisor}'"
+            raise TaskNotHeld(msg)
+    elif command.kind == "waiting":
+        msg = f"only the supervisor that holds task {task.id} can report that it waits"
+        raise TaskNotHeld(msg)
+
+
+def _merged(draft: Draft, token: Token, changes: Document | None) -> Document:
+    if not changes:
+        return token.context
+    merged = {**token.context, **changes}
+    problem = context_problem(draft, token, merged)
+    if problem is not None:
+        raise InvalidContext(problem)
+    return merged
+
+
+def context_problem(draft: Draft, token: Token, context: Document) -> str | None:
+    """What is wrong with a token's changed context, if anything."""
+    model = draft.rules.flow(token.workflow).context
+    return draft.rules.graph.models.problem(model, context)
+
+
+def _check_schedules(draft: Draft, token: Token, schedules: Iterable[Schedule]) -> None:
+    events = draft.rules.flow(token.workflow).events
+    for schedule in schedules:
+        if schedule.event in OWN_EVENTS or schedule.event not in events:
+            msg = f"the workflow '{token.workflow}' has no event '{schedule.event[:128]}' to schedule"
+            raise InvalidPayload(msg)
+        problem = payload_problem(draft, token.workflow, schedule.event, schedule.payload)
+        if problem is not None:
+            raise InvalidPayload(problem)
+
+
+def _save_changes(draft: Draft, task: Task, merged: Document, command: Report) -> None:
+    save_context(draft, task.token, command.context, merged)
+    set_schedules(draft, task.token, command.schedules)
+
+
+def save_context(draft: Draft, token: str, changes: Document | None, merged: Document) -> None:
+    """Write a routine's context changes; an empty one writes nothing, equal values do."""
+    if not changes:
+        return
+    draft.edit(token).context = merged
+    draft.record(token, "context_changed", {"keys": sorted(changes), "changes": changes})
+
+
+def set_schedules(draft: Draft, token: str, schedules: Iterable[Schedule]) -> None:
+    """Set a routine's timers, counted from now, in the state and visit that the token is in."""
+    found = draft.token(token)
+    for schedule in schedules:
+        set_timer(
+            draft,
+            Timer(
+                id=draft.new_id(),
+                token=token,
+                state=found.state,
+                visit=found.visit,
+                event=schedule.event,
+                payload=schedule.payload,
+                kind="timer",
+                status="pending",
+                set_at=draft.at,
+                due_at=draft.at + parse_duration(schedule.after),
+            ),
+        )
+
+
+def _hold_outcome(draft: Draft, task: Task, command: Report) -> None:
+    hold(
+        draft,
+        Held(
+            arrival=0,
+            token=task.token,
+            event=command.event,
+            payload=command.payload,
+            task=task.id,
+            state=task.state,
+            visit=task.visit,
+            context=command.context or None,
+            schedules=command.schedules,
+        ),
+    )
+    done = draft.edit_task(task.id, status="done")
+    done.lease_until = None
+    draft.record(task.token, "task_done", {"task": task.id})
+
+
+def note(draft: Draft, command: Note) -> Answer:
+    """Record a progress line; raises AttemptOver and TaskNotHeld."""
+    task = worked_task(draft, command.task, command.attempt)
+    draft.record(task.token, "note", {"task": task.id, "text": command.text})
+    return Done()
+
+
+def set_memory(draft: Draft, command: SetMemory) -> Answer:
+    """Write or delete one key of the routine's memory; raises AttemptOver and TaskNotHeld."""
+    task = worked_task(draft, command.task, command.attempt)
+    data: Document = {"state": task.state, "memory_key": command.key}
+    if command.value is not None:
+        draft.record(task.token, "memory_set", data)
+    elif draft.memory_has(task.token, task.state, command.key):
+        draft.record(task.token, "memory_deleted", data)
+    else:
+        return Done()
+    draft.set_memory(task.token, task.state, command.key, command.value)
+    return Done()

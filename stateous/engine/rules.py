@@ -1,0 +1,37 @@
+"""What the rules of one served graph are made of: the graph, and how long a lease lasts."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import msgspec
+
+from stateous.model.graph import Flow, Graph, State
+
+START = "__start__"
+END = "__end__"
+OWN_EVENTS = frozenset({"timeout", "error", "joined", "__started__"})
+"""Events that Stateous itself emits: nobody may fire, schedule or report them."""
+
+LONGEST_ID = 128
+"""Characters of a token id, a child's id too."""
+
+
+class Rules(msgspec.Struct, frozen=True):
+    """The graph that decides, and the lease that a claim gives."""
+
+    graph: Graph
+    lease_for: timedelta = timedelta(seconds=120)
+
+    def flow(self, workflow: str) -> Flow:
+        """The workflow of this name: the main one or a child."""
+        return self.graph.flows[workflow]
+
+    def state(self, workflow: str, state: str) -> State:
+        """A state of a workflow; only for states that a token can be in."""
+        return self.graph.flows[workflow].states[state]
+
+
+def child_id(parent: str, state: str, visit: int, workflow: str) -> str:
+    """The id of the child token that a parallel state starts in one visit."""
+    return f"{parent}.{state}.{visit}.{workflow}"

@@ -1,0 +1,42 @@
+"""What a batch's families changed, gathered for the store."""
+
+from __future__ import annotations
+
+from stateous.engine.changes import Changes
+from stateous.engine.facts import Facts
+from stateous.engine.family import Family
+
+
+def gather_changes(facts: Facts) -> Changes:
+    """All changes of the families in `facts`; new tokens and locked rows in order of their ids."""
+    changes = Changes()
+    for root in sorted(facts.families):
+        _gather(facts.families[root], changes)
+    changes.new_tokens.sort(key=lambda token: token.token)
+    changes.new_tasks.sort(key=lambda task: task.id)
+    changes.tasks.sort(key=lambda task: task.id)
+    return changes
+
+
+def _gather(family: Family, changes: Changes) -> None:
+    tokens = family.tokens
+    for name in family.new_tokens | family.changed_tokens:
+        if tokens[name].status == "paused":
+            changes.parked.add(name)
+    changes.new_tokens.extend(tokens[name] for name in family.new_tokens)
+    changes.tokens.extend(
+        (tokens[name], family.seq_loaded[name])
+        for name in sorted(family.changed_tokens - family.new_tokens)
+    )
+    changes.entries.extend(family.entries)
+    changes.new_tasks.extend(family.tasks[task] for task in family.new_tasks)
+    changes.tasks.extend(family.tasks[task] for task in family.changed_tasks - family.new_tasks)
+    changes.new_timers.extend(family.timers[timer] for timer in family.new_timers)
+    changes.timers.extend(
+        family.timers[timer] for timer in sorted(family.changed_timers - family.new_timers)
+    )
+    if family.held_cleared:
+        changes.held_cleared.append(family.root)
+    changes.held.extend((family.root, held) for held in family.held_added)
+    changes.memory.extend((*where, value) for where, value in family.memory_set.items())
+    changes.memory_wiped.extend(sorted(family.memory_wiped - family.new_tokens))

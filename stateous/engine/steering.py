@@ -1,0 +1,133 @@
+"""Cards: Pause and resume, Cancel. A whole family is steered through its top token."""
+
+from __future__ import annotations
+
+from stateous.engine.answers import Answer, Moved
+from stateous.engine.draft import Draft
+from stateous.engine.family import Held, Token
+from stateous.engine.lifecycles import LIVE_TOKEN
+from stateous.engine.moves import accept, drop_held, end, fail, leave, live_children
+from stateous.engine.outcomes import context_problem, save_context, set_schedules
+from stateous.engine.routing import Ambiguous, Refused, Taken, route_event
+from stateous.model.refusals import ChildToken, TokenNotActive
+
+
+def pause(draft: Draft, name: str) -> Answer:
+    """Pause an active top token and its active children; raises ChildToken, TokenNotActive."""
+    token = _top(draft, name, "paused")
+    if token.status != "active":
+        msg = f"the token '{name}' is {token.status}: only an active one can be paused"
+        raise TokenNotActive(msg)
+    _pause(draft, token)
+    return Moved(draft.token(name))
+
+
+def _pause(draft: Draft, token: Token) -> None:
+    draft.record(token.token, "paused", {})
+    draft.set_status(token.token, "paused")
+    draft.edit(token.token).paused_at = draft.at
+    for child in live_children(draft, token):
+        if child.status == "active":
+            _pause(draft, child)
+
+
+def resume(draft: Draft, name: str) -> Answer:
+    """Resume a paused family, then apply what it held; raises ChildToken, TokenNotActive."""
+    token = _top(draft, name, "resumed")
+    if token.status != "paused":
+        msg = f"the token '{name}' is {token.status}: only a paused one can be resumed"
+        raise TokenNotActive(msg)
+    held = draft.held()
+    _wake(draft, token)
+    draft.clear_held()
+    dropped = [one for one in held if not _apply_held(draft, one)]
+    for one in dropped:
+        _give_task_back(draft, one)
+    return Moved(draft.token(name))
+
+
+def _wake(draft: Draft, token: Token) -> None:
+    paused_at = token.paused_at or draft.at
+    for timer in draft.pending_timers(token.token):
+        stood_since = max(paused_at, timer.set_at)
+        draft.edit_timer(timer).due_at += draft.at - stood_since
+    draft.record(token.token, "resumed", {})
+    draft.set_status(token.token, "active")
+    draft.edit(token.token).paused_at = None
+    for child in live_children(draft, token):
+        if child.status == "paused":
+            _wake(draft, child)
+
+
+def _apply_held(draft: Draft, held: Held) -> bool:
+    """Apply a held event; False if it was dropped."""
+    token = draft.tokens([held.token])[0]
+    if token.status != "active":
+        return _drop(draft, held, f"the token is {token.status}")
+    if held.task is not None and (held.state, held.visit) != (token.state, token.visit):
+        return _drop(draft, held, f"the token left '{held.state}' before")
+    context = {**token.context, **(held.context or {})}
+    if held.context:
+        problem = context_problem(draft, token, context)
+        if problem is not None:
+            return _drop(draft, held, problem)
+    match route_event(draft, token, held.event, held.payload, context):
+        case Taken() as taken:
+            draft.record(held.token, "event_replayed", {"event": held.event})
+            save_context(draft, held.token, held.context, context)
+            set_schedules(draft, held.token, held.schedules)
+            accept(draft, held.token, held.event, held.payload, taken)
+            return True
+        case Refused(reason):
+            _drop(draft, held, reason)
+            if held.event == "error":
+                why = f"'{token.state}' failed, and 'error' cannot move it: {reason}"
+                fail(draft, held.token, why)
+            return False
+        case Ambiguous(reason):
+            _drop(draft, held, reason)
+            fail(draft, held.token, reason)
+            return False
+
+
+def _drop(draft: Draft, held: Held, reason: str) -> bool:
+    draft.record(held.token, "event_dropped", {"event": held.event, "reason": reason})
+    return False
+
+
+def _give_task_back(draft: Draft, held: Held) -> None:
+    """A dropped outcome must not leave its token stuck: the task goes back to the queue, with its id."""
+    token = draft.token(held.token)
+    if (
+        held.task is None
+        or token.status != "active"
+        or token.task is not None
+        or (held.state, held.visit) != (token.state, token.visit)
+    ):
+        return
+    task = draft.edit_task(held.task, status="queued")
+    task.claimed_by = None
+    task.queued_at = draft.at
+    draft.record(held.token, "task_queued", {"task": task.id, "state": task.state})
+
+
+def cancel(draft: Draft, name: str) -> Answer:
+    """Cancel a live family; raises ChildToken, TokenNotActive."""
+    token = _top(draft, name, "cancelled")
+    if token.status not in LIVE_TOKEN:
+        msg = f"the token '{name}' is {token.status}: it ended before"
+        raise TokenNotActive(msg)
+    drop_held(draft, name, "the token was cancelled")
+    leave(draft, name, event=None, why="the parent was cancelled")
+    if draft.token(name).held_count:
+        draft.clear_held()
+    end(draft, name, "cancelled", {})
+    return Moved(draft.token(name))
+
+
+def _top(draft: Draft, name: str, verb: str) -> Token:
+    token = draft.token(name)
+    if token.parent is not None:
+        msg = f"'{name}' is a child token: its top token '{token.root}' can be {verb} instead"
+        raise ChildToken(msg)
+    return token
