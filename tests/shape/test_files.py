@@ -1,0 +1,57 @@
+"""The shape of every file: what its first line says, how long it is, and how it is called."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+FOLDERS = ("stateous", "supervisor", "sql", "migrations", "tests", "examples", "bench")
+LONGEST = 500
+VAGUE = {"util", "utils", "helper", "helpers", "manager", "managers", "base", "common", "misc"}
+
+
+def files(*endings: str) -> list[Path]:
+    return sorted(
+        path
+        for folder in FOLDERS
+        for path in (ROOT / folder).rglob("*")
+        if path.suffix in endings and "__pycache__" not in path.parts
+    )
+
+
+def name_of(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("path", files(".py", ".sql"), ids=name_of)
+def test_a_file_has_one_idea_and_says_it_first(path: Path) -> None:
+    lines = path.read_text(encoding="utf-8").splitlines()
+    assert len(lines) <= LONGEST, f"{len(lines)} lines: look for the second idea in it"
+    first = next(line for line in lines if not line.startswith("#!"))
+    opening = '"""' if path.suffix == ".py" else "-- "
+    assert first.startswith(opening), "its first line is not the sentence that says what it is"
+    assert len(first.split()) >= 4, "its first line is no sentence"
+
+
+@pytest.mark.parametrize("path", files(".py"), ids=name_of)
+def test_a_module_is_called_by_what_it_holds(path: Path) -> None:
+    words = set(path.stem.split("_"))
+    assert not words & VAGUE, f"{path.name} could hold anything"
+
+
+def test_folders_that_are_no_packages_hold_no_init() -> None:
+    for folder in ("sql", "migrations", "tests", "examples", "bench"):
+        assert not list((ROOT / folder).rglob("__init__.py"))
+    assert not (ROOT / "supervisor" / "__init__.py").exists()
+
+
+def test_the_project_speaks_only_of_itself() -> None:
+    words = ("/work/", "/tmp/plan", "issues show")
+    here = Path(__file__)
+    texts = [*files(".py", ".sql", ".md"), *(ROOT / "docs").glob("*.md"), *ROOT.glob("*.md")]
+    for path in texts:
+        if path != here:
+            text = path.read_text(encoding="utf-8")
+            assert not [word for word in words if word in text], name_of(path)
