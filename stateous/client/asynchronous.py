@@ -1,0 +1,150 @@
+"""The client for asyncio programs, and the supervisor's transport."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Any, Self, Unpack
+
+import aiohttp
+from yarl import URL
+
+from stateous.client import calls
+from stateous.client.address import parse_address
+from stateous.client.answering import Answer, not_stateous, read_answer, unreachable
+from stateous.client.answers import Entry, FiredToken, Health, StartedToken, Token
+from stateous.client.calls import Answered, Call, ReportFields
+from stateous.client.errors import Again
+from stateous.client.patience import TRY_FOR, Patience
+
+_IDLE_FOR = 4.0  # seconds; servers close idle connections after 5, and a request must not meet that
+
+
+class AsyncClient:
+    """Speaks with a control plane. Close it, or use it as an async context manager.
+
+    The methods, their errors and `timeout` are those of `stateous.client.Client`.
+    """
+
+    def __init__(self, url: str, *, timeout: float = 30.0) -> None:
+        self._address = parse_address(url)
+        self._timeout = timeout
+        self._session: aiohttp.ClientSession | None = None
+        scheme = "https" if self._address.secure else "http"
+        host = f"[{self._address.host}]" if ":" in self._address.host else self._address.host
+        self._base = f"{scheme}://{host}:{self._address.port}{self._address.prefix}"
+
+    @property
+    def url(self) -> str:
+        """The control plane's URL, without a password."""
+        return self._address.shown
+
+    async def start(self, token: str, context: Mapping[str, Any] | None = None) -> StartedToken:
+        return await self.send(calls.start(token, context))
+
+    async def fire(
+        self, token: str, event: str, payload: object = None, *, key: str | None = None
+    ) -> FiredToken:
+        """Fire an event; only with a `key` is it applied once whatever happens on the way."""
+        return await self.send(calls.fire(token, event, payload, key))
+
+    async def report(
+        self,
+        task: int,
+        event: str | None = None,
+        payload: object = None,
+        **more: Unpack[ReportFields],
+    ) -> Token:
+        """Report the outcome of a task, as someone outside does when it waits.
+
+        With an `event` the task ends so, with an `error` it fails, with neither it waits.
+        """
+        return await self.send(calls.report(task, event, payload, more))
+
+    async def get(self, token: str) -> Token:
+        return await self.send(calls.get(token))
+
+    async def tokens(
+        self, *, status: str | None = None, parent: str | None = None, limit: int | None = None
+    ) -> list[Token]:
+        return await self.send(calls.tokens(status, parent, limit))
+
+    async def history(self, token: str, *, after: int = 0, limit: int | None = None) -> list[Entry]:
+        return await self.send(calls.history(token, after, limit))
+
+    async def pause(self, token: str) -> Token:
+        return await self.send(calls.steer(token, "pause"))
+
+    async def resume(self, token: str) -> Token:
+        return await self.send(calls.steer(token, "resume"))
+
+    async def cancel(self, token: str) -> Token:
+        return await self.send(calls.steer(token, "cancel"))
+
+    async def workflow(self) -> dict[str, Any]:
+        return await self.send(calls.workflow())
+
+    async def health(self) -> Health:
+        return await self.send(calls.health())
+
+    async def send(self, call: Call[Answered]) -> Answered:
+        """Send any call, again and again as it may be repeated, until it is answered or the time is over."""
+        patience = Patience(self._timeout)
+        while True:
+            try:
+                return await self.send_once(call, within=patience.try_for())
+            except Again as again:
+                wait = patience.wait_for(call, again)
+            await asyncio.sleep(wait)
+
+    async def send_once(self, call: Call[Answered], *, within: float = TRY_FOR) -> Answered:
+        """Try once. Raises Again when another try may help."""
+        return read_answer(call, await self._exchange(call, within), address=self._address)
+
+    async def close(self) -> None:
+        if self._session is not None:
+            await self._session.close()
+            self._session = None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    async def _exchange(self, call: Call[Any], within: float) -> Answer:
+        session = self._session or self._open()
+        try:
+            async with session.request(
+                call.method,
+                URL(self._base + call.path, encoded=True),
+                data=call.body,
+                headers=call.headers,
+                allow_redirects=False,
+                timeout=aiohttp.ClientTimeout(total=within),
+            ) as response:
+                body = await response.read()
+                return Answer(response.status, response.headers.get("Retry-After"), body)
+        except aiohttp.ClientConnectorError as problem:
+            raise unreachable(self._address, problem.strerror, done=False) from problem
+        except aiohttp.ClientResponseError as problem:
+            raise not_stateous(self._address, "it does not speak HTTP") from problem
+        except (aiohttp.ClientError, OSError) as problem:  # TimeoutError is an OSError
+            raise unreachable(self._address, problem, done=True) from problem
+
+    def _open(self) -> aiohttp.ClientSession:
+        headers = {"Content-Type": "application/json", "Accept": "application/json"}
+        if self._address.authorization is not None:
+            headers["Authorization"] = self._address.authorization
+        self._session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=100, keepalive_timeout=_IDLE_FOR),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            headers=headers,
+        )
+        return self._session

@@ -1,0 +1,189 @@
+"""The client for programs that wait for each answer; it may be shared by threads."""
+
+from __future__ import annotations
+
+import http.client
+import select
+import sys
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from threading import Lock
+from types import TracebackType
+from typing import Any, Self, Unpack
+
+from stateous.client import calls
+from stateous.client.address import parse_address
+from stateous.client.answering import Answer, not_stateous, read_answer, unreachable
+from stateous.client.answers import Entry, FiredToken, Health, StartedToken, Token
+from stateous.client.calls import Answered, Call, ReportFields
+from stateous.client.errors import Again
+from stateous.client.patience import Patience
+
+_IDLE_FOR = 4.0  # seconds; servers close idle connections after 5, and a request must not meet that
+_IDLE_KEPT = 16
+
+
+class Client:
+    """Speaks with a control plane. Close it, or use it as a context manager.
+
+    `timeout` is how long, in seconds, a call may take with all its tries (see `stateous.client.calls`
+    for which calls are repeated). Every method raises a Refusal (with its `code`) for an answer that says
+    no, Unreachable when none came in time, NotStateous when something else answered, and NotJson for
+    values that JSON cannot hold.
+    """
+
+    def __init__(self, url: str, *, timeout: float = 30.0) -> None:
+        self._address = parse_address(url)
+        self._timeout = timeout
+        self._idle: list[tuple[http.client.HTTPConnection, float]] = []
+        self._lock = Lock()
+        self._headers = {"Content-Type": "application/json", "Accept": "application/json"}
+        if self._address.authorization is not None:
+            self._headers["Authorization"] = self._address.authorization
+
+    @property
+    def url(self) -> str:
+        """The control plane's URL, without a password."""
+        return self._address.shown
+
+    def start(self, token: str, context: Mapping[str, Any] | None = None) -> StartedToken:
+        return self.send(calls.start(token, context))
+
+    def fire(
+        self, token: str, event: str, payload: object = None, *, key: str | None = None
+    ) -> FiredToken:
+        """Fire an event; only with a `key` is it applied once whatever happens on the way."""
+        return self.send(calls.fire(token, event, payload, key))
+
+    def report(
+        self,
+        task: int,
+        event: str | None = None,
+        payload: object = None,
+        **more: Unpack[ReportFields],
+    ) -> Token:
+        """Report the outcome of a task, as someone outside does when it waits.
+
+        With an `event` the task ends so, with an `error` it fails, with neither it waits.
+        """
+        return self.send(calls.report(task, event, payload, more))
+
+    def get(self, token: str) -> Token:
+        return self.send(calls.get(token))
+
+    def tokens(
+        self, *, status: str | None = None, parent: str | None = None, limit: int | None = None
+    ) -> list[Token]:
+        return self.send(calls.tokens(status, parent, limit))
+
+    def history(self, token: str, *, after: int = 0, limit: int | None = None) -> list[Entry]:
+        return self.send(calls.history(token, after, limit))
+
+    def pause(self, token: str) -> Token:
+        return self.send(calls.steer(token, "pause"))
+
+    def resume(self, token: str) -> Token:
+        return self.send(calls.steer(token, "resume"))
+
+    def cancel(self, token: str) -> Token:
+        return self.send(calls.steer(token, "cancel"))
+
+    def workflow(self) -> dict[str, Any]:
+        return self.send(calls.workflow())
+
+    def health(self) -> Health:
+        return self.send(calls.health())
+
+    def send(self, call: Call[Answered]) -> Answered:
+        """Send any call, again and again as it may be repeated, until it is answered or the time is over."""
+        patience = Patience(self._timeout)
+        while True:
+            try:
+                answer = self._exchange(call, within=patience.try_for())
+                return read_answer(call, answer, address=self._address)
+            except Again as again:
+                wait = patience.wait_for(call, again)
+            time.sleep(wait)
+
+    def close(self) -> None:
+        """Close the idle connections; the client can still be used and opens new ones."""
+        with self._lock:
+            idle, self._idle = self._idle, []
+        for connection, _ in idle:
+            connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _exchange(self, call: Call[Any], *, within: float) -> Answer:
+        connection = self._take() or self._connect(within)
+        kept = False
+        try:
+            connection.timeout = within
+            if connection.sock is not None:
+                connection.sock.settimeout(within)
+            headers = {**self._headers, **dict(call.headers)}
+            path = self._address.prefix + call.path
+            connection.request(call.method, path, body=call.body, headers=headers)
+            response = connection.getresponse()
+            body = response.read()
+            kept = not response.will_close
+            return Answer(response.status, response.getheader("Retry-After"), body)
+        except (OSError, http.client.IncompleteRead) as problem:  # RemoteDisconnected is an OSError
+            raise unreachable(self._address, problem, done=True) from problem
+        except http.client.HTTPException as problem:
+            why = f"it does not speak HTTP ({type(problem).__name__})"
+            raise not_stateous(self._address, why) from problem
+        finally:
+            if kept:
+                self._give_back(connection)
+            else:
+                connection.close()
+
+    def _connect(self, within: float) -> http.client.HTTPConnection:
+        kind = http.client.HTTPSConnection if self._address.secure else http.client.HTTPConnection
+        connection = kind(self._address.host, self._address.port, timeout=within)
+        try:
+            connection.connect()
+        except OSError as problem:
+            connection.close()
+            raise unreachable(self._address, problem, done=False) from problem
+        return connection
+
+    def _take(self) -> http.client.HTTPConnection | None:
+        """An idle connection that the server has not closed."""
+        while True:
+            with self._lock:
+                if not self._idle:
+                    return None
+                connection, since = self._idle.pop()
+            if time.monotonic() - since < _IDLE_FOR and not _is_readable(connection):
+                return connection
+            connection.close()
+
+    def _give_back(self, connection: http.client.HTTPConnection) -> None:
+        with self._lock:
+            if len(self._idle) < _IDLE_KEPT:
+                self._idle.append((connection, time.monotonic()))
+                return
+        connection.close()
+
+
+def _is_readable(connection: http.client.HTTPConnection) -> bool:
+    """Nothing is to be read on an idle connection, except its end."""
+    with suppress(OSError, ValueError):  # ValueError: the socket is closed
+        if sys.platform == "win32":
+            return bool(select.select([connection.sock], [], [], 0)[0])
+        poll = select.poll()  # knows no limit on the number of the socket
+        poll.register(connection.sock, select.POLLIN)
+        return bool(poll.poll(0))
+    return True

@@ -1,0 +1,231 @@
+"""Every request of the HTTP API, built in one place: both clients and the supervisor send these and no other.
+
+A call that may be carried out twice is `repeatable`: reading; starting a token (a second start answers the
+first's); firing with a key; a report with an attempt (it is applied at most once, but when the first
+answer was lost the repeat is answered `task_not_held` or `attempt_over`); a claim with a request; a
+heartbeat; a memory write. Firing without a key and steering are not: a repeat would do it twice, or be
+refused for what the first try did. A note is repeated by the supervisor, which rather writes it twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Generic, Literal, TypedDict, TypeVar
+from urllib.parse import quote, urlencode
+
+import msgspec
+
+from stateous.client.answers import (
+    Entry,
+    FiredToken,
+    Grant,
+    Health,
+    Lost,
+    StartedToken,
+    Token,
+)
+from stateous.client.documents import plain
+from stateous.model.refusals import EventNotAllowed, TokenNotFound
+
+Answered = TypeVar("Answered")
+Document = Mapping[str, Any]
+
+
+class ReportFields(TypedDict, total=False):
+    """What else a report may say; a field that is None is left out. Each schedule is `{event, payload?, after}`."""
+
+    error: str | None
+    context: Document | None
+    schedules: Sequence[Document]
+    attempt: int | None
+    supervisor: str | None
+
+
+class Call(msgspec.Struct, Generic[Answered], frozen=True, kw_only=True):
+    """One request, and how the answer to it is read.
+
+    `path` is percent-encoded and begins with `/`. `read` takes the status (below 300) and the body, and
+    raises msgspec.DecodeError (or its child ValidationError) for an answer that has another shape.
+    """
+
+    method: str
+    path: str
+    read: Callable[[int, bytes], Answered]
+    body: bytes | None = None
+    headers: tuple[tuple[str, str], ...] = ()
+    repeatable: bool
+
+
+def start(token: str, context: Document | None) -> Call[StartedToken]:
+    body: dict[str, Any] = {"token": token}
+    if context is not None:
+        body["context"] = context
+    return _post("/tokens", body, read=_started, repeatable=True)
+
+
+def fire(token: str, event: str, payload: object, key: str | None) -> Call[FiredToken]:
+    if not _is_segment(event):
+        raise EventNotAllowed(f"no workflow has an event {event!r}")
+    body = {} if payload is None else {"payload": payload}
+    path = f"{_token(token)}/events/{quote(event, safe='')}"
+    headers = () if key is None else (("Idempotency-Key", key),)
+    return _post(path, body, read=_fired, repeatable=key is not None, headers=headers)
+
+
+def report(task: int, event: str | None, payload: object, fields: ReportFields) -> Call[Token]:
+    if event is not None and fields.get("error") is not None:
+        raise TypeError("a report says an event or an error, not both")
+    body: dict[str, Any] = {"event": event, "payload": payload, **fields}
+    body = {field: value for field, value in body.items() if value is not None}
+    kind = "failed" if "error" in body else "event" if "event" in body else "waiting"
+    written = write_body({"kind": kind, **body})
+    return report_as_written(task, written, repeatable="attempt" in body)
+
+
+def report_as_written(task: int, body: bytes, *, repeatable: bool = True) -> Call[Token]:
+    return Call(
+        method="POST",
+        path=f"/tasks/{task}/report",
+        body=body,
+        read=_reads(Token),
+        repeatable=repeatable,
+    )
+
+
+def note_as_written(task: int, body: bytes) -> Call[None]:
+    return Call(
+        method="POST", path=f"/tasks/{task}/note", body=body, read=_nothing, repeatable=True
+    )
+
+
+def memory_as_written(task: int, body: bytes) -> Call[None]:
+    return Call(
+        method="PUT", path=f"/tasks/{task}/memory", body=body, read=_nothing, repeatable=True
+    )
+
+
+def claim(supervisor: str, states: Iterable[str], request: str) -> Call[Grant | None]:
+    """Claim one task; None when no task is ready. The same request again gives the same grant."""
+    body = {"supervisor": supervisor, "states": list(states), "request": request}
+    return _post("/tasks/claim", body, read=_granted, repeatable=True)
+
+
+def beat(supervisor: str, tasks: Iterable[int]) -> Call[Lost]:
+    body = {"supervisor": supervisor, "tasks": list(tasks)}
+    return _post("/tasks/heartbeat", body, read=_reads(Lost), repeatable=True)
+
+
+def get(token: str) -> Call[Token]:
+    return _get(_token(token), _reads(Token))
+
+
+def tokens(status: str | None, parent: str | None, limit: int | None) -> Call[list[Token]]:
+    asked = {"status": status, "limit": limit, "parent": parent}
+    return _get("/tokens" + _query(asked), _reads(list[Token]))
+
+
+def history(token: str, after: int, limit: int | None) -> Call[list[Entry]]:
+    asked = {"after": after or None, "limit": limit}
+    return _get(f"{_token(token)}/history{_query(asked)}", _reads(list[Entry]))
+
+
+def steer(token: str, verb: Literal["pause", "resume", "cancel"]) -> Call[Token]:
+    return _post(f"{_token(token)}/{verb}", None, read=_reads(Token), repeatable=False)
+
+
+def workflow() -> Call[dict[str, Any]]:
+    return _get("/workflow", _reads(dict[str, Any]))
+
+
+def health() -> Call[Health]:
+    return _get("/health", _reads(Health))
+
+
+def write_body(body: Document) -> bytes:
+    """The JSON of a body. Raises NotJson, naming the field, for what JSON cannot hold."""
+    return msgspec.json.encode(
+        {field: plain(value, field, level=2) for field, value in body.items()}
+    )
+
+
+def _post(
+    path: str,
+    body: Document | None,
+    *,
+    read: Callable[[int, bytes], Answered],
+    repeatable: bool,
+    headers: tuple[tuple[str, str], ...] = (),
+) -> Call[Answered]:
+    return Call(
+        method="POST",
+        path=path,
+        body=None if body is None else write_body(body),
+        read=read,
+        headers=headers,
+        repeatable=repeatable,
+    )
+
+
+def _get(path: str, read: Callable[[int, bytes], Answered]) -> Call[Answered]:
+    return Call(method="GET", path=path, read=read, repeatable=True)
+
+
+def _query(asked: Mapping[str, object]) -> str:
+    given = {name: value for name, value in asked.items() if value is not None}
+    return f"?{urlencode(given)}" if given else ""
+
+
+def _token(token: str) -> str:
+    """The path of a token. An id that is no part of a path cannot be a token's, and would name another route."""
+    if not _is_segment(token):
+        raise TokenNotFound(f"no token has the id {token!r}")
+    return f"/tokens/{quote(token, safe='')}"
+
+
+def _is_segment(text: str) -> bool:
+    return text not in {"", ".", ".."} and "/" not in text and not _has_surrogates(text)
+
+
+def _has_surrogates(text: str) -> bool:
+    return any("\ud800" <= char <= "\udfff" for char in text)
+
+
+def _reads(kind: type[Answered]) -> Callable[[int, bytes], Answered]:
+    decoder = _DECODERS.get(kind)
+    if decoder is None:
+        decoder = _DECODERS[kind] = msgspec.json.Decoder(kind)
+    decode: Callable[[bytes], Answered] = decoder.decode
+    return lambda _status, body: decode(body)
+
+
+_DECODERS: dict[object, msgspec.json.Decoder[Any]] = {}
+
+
+def _nothing(_status: int, _body: bytes) -> None:
+    return None
+
+
+def _granted(status: int, body: bytes) -> Grant | None:
+    return None if status == 204 else _reads(Grant)(status, body)
+
+
+def _started(status: int, body: bytes) -> StartedToken:
+    token = _reads(Token)(status, body)
+    return StartedToken(**msgspec.structs.asdict(token), created=status == 201)
+
+
+def _fired(status: int, body: bytes) -> FiredToken:
+    """The token itself, or `{"duplicate": true, "token": {…}}`."""
+    if isinstance(_reads(_Fired)(status, body).token, str):
+        return _reads(FiredToken)(status, body)
+    again = _reads(_Duplicate)(status, body)
+    return FiredToken(**msgspec.structs.asdict(again.token), duplicate=again.duplicate)
+
+
+class _Fired(msgspec.Struct):
+    token: str | dict[str, Any]
+
+
+class _Duplicate(msgspec.Struct):
+    duplicate: bool
+    token: Token

@@ -1,0 +1,92 @@
+"""Values of a program as plain JSON values: models and datetimes are written out, anything else is refused by name."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import is_dataclass
+from datetime import date, time
+from enum import Enum
+from typing import Any, Final, cast
+from uuid import UUID
+
+import msgspec
+
+from stateous.model.refusals import StateousError
+
+DEEPEST: Final = 64
+_LARGEST: Final = 10**4300
+
+
+class NotJson(StateousError, ValueError):
+    """A value that JSON cannot hold; the sentence names the field."""
+
+
+def plain(value: object, at: str, *, level: int = 1) -> Any:
+    """A copy of `value` made of dicts, lists, texts, numbers, bools and None only.
+
+    `at` names the value in the sentence of an error, `level` is its depth in the body. Structs,
+    dataclasses and pydantic models are written as their model says; datetimes, UUIDs and enums as JSON
+    Schema expects them. Bytes, sets, NaN, keys that are no text and the like raise NotJson.
+    """
+    match value:
+        case None | bool():
+            return value
+        case str():
+            return _text(value, at)
+        case Enum():
+            return plain(value.value, at, level=level)
+        case int():
+            if not -_LARGEST < value < _LARGEST:
+                raise NotJson(f"{at} is an integer of more than 4300 digits")
+            return int(value)
+        case float():
+            if not math.isfinite(value):
+                raise NotJson(f"{at} is {float(value)}, which JSON cannot hold")
+            return float(value)
+        case date() | time() | UUID():
+            return msgspec.to_builtins(value)
+        case _:
+            return _composite(value, at, level=level)
+
+
+def _composite(value: object, at: str, *, level: int) -> Any:
+    if level > DEEPEST:
+        raise NotJson(f"{at[:200]} nests deeper than {DEEPEST} levels")
+    if isinstance(value, Mapping):
+        entries = cast("Mapping[object, object]", value).items()
+        return {_key(key, at): plain(item, f"{at}.{key}", level=level + 1) for key, item in entries}
+    if isinstance(value, list | tuple):
+        items = cast("list[object]", value)
+        return [plain(item, f"{at}[{i}]", level=level + 1) for i, item in enumerate(items)]
+    return plain(_written(value, at), at, level=level)
+
+
+def _written(value: object, at: str) -> object:
+    """A model as its own library writes it; raises NotJson for what is no model."""
+    kind = type(value)
+    dump = getattr(value, "model_dump", None)
+    try:
+        if isinstance(value, msgspec.Struct) or (is_dataclass(kind) and dump is None):
+            return msgspec.to_builtins(value)
+        if callable(dump):
+            return dump(mode="json", by_alias=True)
+    except (TypeError, ValueError, RecursionError) as problem:
+        raise NotJson(f"{at} cannot be written as JSON: {problem}") from problem
+    raise NotJson(f"{at} is a {kind.__name__}, which JSON cannot hold")
+
+
+def _key(key: object, at: str) -> str:
+    if not isinstance(key, str):
+        raise NotJson(f"{at} has the key {key!r:.80}, which is no text")
+    return _text(key, f"a key of {at}")
+
+
+def _text(text: str, at: str) -> str:
+    text = str.__str__(text)
+    if not text.isascii():
+        try:
+            text.encode("utf-8")
+        except UnicodeEncodeError:
+            raise NotJson(f"{at} holds half of a surrogate pair, which JSON cannot hold") from None
+    return text

@@ -1,0 +1,126 @@
+"""What routines are written with: the mark `@on_state`, events, states, and the `ctx` that they are given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, MutableMapping
+from datetime import timedelta
+from typing import Any, ClassVar, Final, Protocol, TypeVar
+
+import msgspec
+
+Routine = TypeVar("Routine", bound=Callable[..., object])
+
+MARK: Final = "__stateous_states__"
+"""The attribute in which `on_state` keeps a routine's states. Decorators that copy `__dict__` keep it."""
+
+
+class StateRef(msgspec.Struct, frozen=True):
+    """A state as a contract names it: what a supervisor claims, and the events that it may report."""
+
+    name: str
+    emits: tuple[str, ...] = ()
+
+
+class Occurrence(msgspec.Struct, frozen=True):
+    """The event that brought a token where it is, and what it carried (None: nothing)."""
+
+    name: str
+    payload: dict[str, Any] | None = None
+
+
+class Event:
+    """An event that a routine returns; a contract has one subclass for each event of the workflow.
+
+    The payload is given whole (an instance of the model, or a dict), or field by field:
+    `reviewed(Review(approved=True))`, `reviewed({"approved": True})`, `reviewed(approved=True)`.
+    An event without a model takes none. Raises TypeError for another use.
+    """
+
+    name: ClassVar[str] = ""
+    model: ClassVar[type[Any] | None] = None
+
+    __slots__ = ("payload",)
+
+    def __init__(self, payload: object = None, /, **fields: Any) -> None:
+        model = type(self).model
+        if fields:
+            if payload is not None:
+                raise TypeError(f"the event {self.name!r} takes a payload or its fields, not both")
+            if model is None:
+                raise TypeError(f"the event {self.name!r} takes no payload")
+            payload = model(**fields)  # a TypedDict takes any: the control plane checks it
+        elif payload is not None and model is None:
+            raise TypeError(f"the event {self.name!r} takes no payload")
+        self.payload = payload
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({'' if self.payload is None else repr(self.payload)})"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Event):
+            return NotImplemented
+        return self.name == other.name and self.payload == other.payload
+
+    __hash__ = None  # type: ignore[assignment]  # payloads can change
+
+
+class Context(Protocol):
+    """What a routine is given: its token's context, its memory, and where it is.
+
+    `ctx["key"]` reads the token's context; `ctx["key"] = value` changes it when the outcome is reported,
+    not before. Changing a value in place (`ctx["list"].append(1)`) is not seen: assign it.
+    Notes and memory writes are on this computer's disk when the call returns, and are sent at once;
+    they raise when the task was taken back. Values are JSON; models and datetimes are written as JSON.
+    """
+
+    @property
+    def token(self) -> str: ...
+    @property
+    def task(self) -> int: ...
+    @property
+    def state(self) -> str: ...
+    @property
+    def visit(self) -> int: ...
+    @property
+    def attempt(self) -> int: ...
+    @property
+    def entered_by(self) -> Occurrence: ...
+    @property
+    def memory(self) -> MutableMapping[str, Any]:
+        """A key-value store of this token and state: it survives attempts and visits."""
+        ...
+
+    def __getitem__(self, key: str, /) -> Any: ...
+    def __setitem__(self, key: str, value: object, /) -> None: ...
+    def __contains__(self, key: object, /) -> bool: ...
+    def get(self, key: str, default: Any = None, /) -> Any: ...
+
+    def note(self, text: str, /) -> None:
+        """Write a progress line of 1 to 500 characters into the token's history."""
+        ...
+
+    def schedule(self, event: Event | type[Event], /, *, after: str | timedelta) -> None:
+        """Ask for an event later, counted from the report; it is forgotten when the token moves before."""
+        ...
+
+
+def on_state(state: StateRef) -> Callable[[Routine], Routine]:
+    """Mark a `def` or `async def` function of one argument, `ctx`, as the routine of a state.
+
+    Stacked marks make it the routine of each of these states. Nothing is registered: a supervisor looks
+    for the marks when it has imported its folder. Raises TypeError when `state` is not a contract's state.
+    """
+    if not isinstance(state, StateRef):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError("@on_state needs a state of contract.py: @on_state(states.name)")
+
+    def mark(routine: Routine) -> Routine:
+        setattr(routine, MARK, (state, *states_of(routine)))
+        return routine
+
+    return mark
+
+
+def states_of(routine: object) -> tuple[StateRef, ...]:
+    """The states that a function is marked for, in the order of its decorators; none without a mark."""
+    found: tuple[StateRef, ...] = getattr(routine, MARK, ())
+    return found
