@@ -44,9 +44,7 @@ class ClaimLane:
         """Wait until every claim in flight has been answered."""
         await self._gatherer.drain()
 
-    async def _handle(
-        self, claims: Sequence[Claim]
-    ) -> Sequence[tuple[Granted, bool] | Exception]:
+    async def _handle(self, claims: Sequence[Claim]) -> Sequence[tuple[Granted, bool] | Exception]:
         for tried in range(TRIES_AFTER_ROLLBACK):
             batch = ClaimBatch(self._rules, claims)
             try:
@@ -56,8 +54,10 @@ class ClaimLane:
                 await asyncio.sleep(min(0.01 * 2**tried, 1.0))
                 continue
             except OutcomeUnknown as fault:
-                log.error("claims.outcome_unknown", claims=len(claims), reason=str(fault))
-                unknown = Unexpected("whether the claim was granted cannot be told: repeat its request")
+                log.exception("claims.outcome_unknown", claims=len(claims), reason=str(fault))
+                unknown = Unexpected(
+                    "whether the claim was granted cannot be told: repeat its request"
+                )
                 return [unknown] * len(claims)
             for fault in batch.faults:
                 log.error("claim.failed", exc_info=fault)

@@ -10,20 +10,20 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 
 import msgspec
+from stateous.store.urls import open_store
 
 from stateous.control.clocks import SystemClock
 from stateous.control.plane import Plane
 from stateous.engine.rules import Rules
 from stateous.model.graph import Graph
 from stateous.store.store import CannotOpen, Store
-from stateous.store.urls import open_store
 
 LEASE_FOR = timedelta(seconds=120)
 FIRST_REST = 0.002
 LONGEST_REST = 0.05
 
 
-async def open_plane(  # noqa: PLR0913 - everything that can be set
+async def open_plane(
     *,
     graph: Graph,
     db: str,
@@ -73,4 +73,4 @@ def _name() -> str:
 def _rest_for(times: int) -> float:
     """How long a command rests that was put off: 2 ms, doubling to 50 ms, with jitter."""
     longest = min(FIRST_REST * 2 ** (times - 1), LONGEST_REST)
-    return longest * random.uniform(0.5, 1.0)
+    return longest * random.uniform(0.5, 1.0)  # noqa: S311 - jitter is no secret

@@ -136,8 +136,10 @@ class TokenLane:
             log.warning("batch.not_committed", commands=len(batch), reason=str(fault))
             self._put_off_all(batch, alone=fault.alone)
         except OutcomeUnknown as fault:
-            log.error("batch.outcome_unknown", commands=len(batch), reason=str(fault))
-            self._settle_all(batch, Unexpected("whether this was done cannot be told: look at the token"))
+            log.exception("batch.outcome_unknown", commands=len(batch), reason=str(fault))
+            self._settle_all(
+                batch, Unexpected("whether this was done cannot be told: look at the token")
+            )
         except Refusal as refusal:
             self._settle_all(batch, refusal)
         except Exception:
@@ -148,9 +150,7 @@ class TokenLane:
                 log.error("command.failed", exc_info=fault)
             self._settle(batch, work.answers)
 
-    def _settle(
-        self, batch: list[Waiting], answers: list[Answer | Refusal | Skipped]
-    ) -> None:
+    def _settle(self, batch: list[Waiting], answers: list[Answer | Refusal | Skipped]) -> None:
         skipped: list[Waiting] = []
         for waiting, answer in zip(batch, answers, strict=True):
             if isinstance(answer, Skipped):

@@ -60,7 +60,7 @@ class Plane:
 
     async def lost(self) -> None:
         """Return when another control plane took the database."""
-        while self._store.is_serving:
+        while self._store.is_serving:  # noqa: ASYNC110 - the store pings, it waits for nobody
             await asyncio.sleep(LOOK_EVERY)
 
     async def submit(self, command: Command, *, size: int = 0) -> Answer:
@@ -94,9 +94,7 @@ class Plane:
         self._check_serving()
         return await self._store.tokens_list(status=status, parent=parent, limit=limit)
 
-    async def history(
-        self, token: str, *, after: int = 0, limit: int | None = None
-    ) -> list[Entry]:
+    async def history(self, token: str, *, after: int = 0, limit: int | None = None) -> list[Entry]:
         """A token's ledger entries after a number; raises TokenNotFound."""
         self._check_serving()
         entries = await self._store.history_read(token, after=after, limit=limit)

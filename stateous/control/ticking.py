@@ -33,9 +33,11 @@ class Ticker:
             await asyncio.sleep(TICK_EVERY)
             try:
                 await self.tick()
-            except Exception as fault:  # noqa: BLE001 - one bad tick must not stop the clock
-                log.error(
-                    f"the clock's tick failed ({fault}); it tries again in {TICK_EVERY} seconds"
+            except Exception as fault:
+                log.exception(
+                    "the clock's tick failed (%s); it tries again in %s seconds",
+                    type(fault).__name__,
+                    TICK_EVERY,
                 )
 
     async def tick(self) -> None:

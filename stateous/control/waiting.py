@@ -21,7 +21,17 @@ class Waiting:
     database refused it when it was alone.
     """
 
-    __slots__ = ("alone", "answer", "command", "deadline", "failures", "size", "skips", "subject", "tries")
+    __slots__ = (
+        "alone",
+        "answer",
+        "command",
+        "deadline",
+        "failures",
+        "size",
+        "skips",
+        "subject",
+        "tries",
+    )
 
     def __init__(
         self, command: Command, *, answer: asyncio.Future[Answer], deadline: float, size: int

@@ -107,9 +107,7 @@ def _is_busy(facts: Facts, command: Command) -> bool:
             return command.token in facts.busy_tokens
 
 
-def decide(
-    rules: Rules, facts: Facts, command: Command, now: datetime
-) -> Answer | Refusal:
+def decide(rules: Rules, facts: Facts, command: Command, now: datetime) -> Answer | Refusal:
     """Decide one command and keep its changes in its family.
 
     A raised Refusal changed nothing; a returned one was recorded. Raises Need for missing facts.

@@ -90,9 +90,7 @@ class ClaimBatch:
         last = facts.remembered.get(claim.supervisor)
         if claim.request is None or last is None or last.request != claim.request:
             return None
-        missing = tuple(
-            grant for grant in last.grants if grant[0] not in facts.task_roots
-        )
+        missing = tuple(grant for grant in last.grants if grant[0] not in facts.task_roots)
         if missing:
             raise Need(grants=missing)
         grants: list[Grant] = []

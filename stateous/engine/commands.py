@@ -106,7 +106,5 @@ class Beat(msgspec.Struct, frozen=True):
     tasks: tuple[int, ...]
 
 
-Command = (
-    Start | Fire | Pause | Resume | Cancel | Report | Note | SetMemory | EndLease | FireTimer
-)
+Command = Start | Fire | Pause | Resume | Cancel | Report | Note | SetMemory | EndLease | FireTimer
 """What the token lane carries; claims and heartbeats have lanes of their own."""

@@ -9,7 +9,7 @@ from stateous.engine.family import Held
 from stateous.engine.lifecycles import LIVE_TOKEN
 from stateous.engine.moves import accept, fail
 from stateous.engine.routing import Ambiguous, Refused, Taken, route_event
-from stateous.engine.rules import OWN_EVENTS
+from stateous.model.names import OWN_EVENTS
 from stateous.model.refusals import EventNotAllowed, InvalidPayload, Refusal, TokenNotActive
 
 

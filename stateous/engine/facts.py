@@ -35,7 +35,7 @@ class ClaimAsk(msgspec.Struct, frozen=True, kw_only=True):
     max: int
 
 
-class Need(Exception):  # noqa: N818 - a request to the store, not an error
+class Need(Exception):
     """Raised while deciding: the store fetches this in the same transaction, then it is decided again.
 
     `tokens`: more tokens of `root`'s family, with their open tasks and pending timers (what is not there

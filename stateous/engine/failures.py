@@ -45,7 +45,9 @@ def count_failure(draft: Draft, task: Task, error: str) -> None:
         case Taken() as taken:
             accept(draft, token.token, "error", None, taken)
         case Refused(reason):
-            fail(draft, token.token, f"'{token.state}' failed, and 'error' cannot move it: {reason}")
+            fail(
+                draft, token.token, f"'{token.state}' failed, and 'error' cannot move it: {reason}"
+            )
         case Ambiguous(reason):
             fail(draft, token.token, reason)
 

@@ -57,7 +57,7 @@ class Token(msgspec.Struct, kw_only=True):
 
 
 class Task(msgspec.Struct, kw_only=True):
-    """"Do the work of this state for this token": a row of `tasks`, one per visit.
+    """The work of one state for one token: a row of `tasks`, one per visit.
 
     `queue` is what supervisors ask for: the state's name, or `<workflow>/<state>` for a child.
     `attempt` is the fence and grows at every claim; `failures` is what `retries` bounds.

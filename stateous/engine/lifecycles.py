@@ -44,7 +44,7 @@ LIVE_TOKEN = frozenset({"active", "paused"})
 """A token that has not ended."""
 
 
-class IllegalMove(Exception):  # noqa: N818 - a bug, never an answer
+class IllegalMove(Exception):
     """A rule asked for a move that its life cycle does not have."""
 
 

@@ -9,10 +9,11 @@ from stateous.engine.draft import Draft
 from stateous.engine.family import Document, Occurrence, Task, Timer, Token
 from stateous.engine.lifecycles import LIVE_TOKEN, WORKED_TASK
 from stateous.engine.routing import Ambiguous, ChildPlan, Refused, Taken, route_event
-from stateous.engine.rules import END, START, child_id
+from stateous.engine.rules import child_id
+from stateous.model.names import END, START
 
 
-def accept(  # noqa: PLR0913 - an event and what it carries
+def accept(
     draft: Draft,
     token: str,
     event: str,

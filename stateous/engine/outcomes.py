@@ -13,8 +13,8 @@ from stateous.engine.family import Document, Held, Schedule, Task, Timer, Token
 from stateous.engine.lifecycles import WORKED_TASK
 from stateous.engine.moves import accept, fail, set_timer
 from stateous.engine.routing import Ambiguous, Refused, Taken, route_event
-from stateous.engine.rules import OWN_EVENTS
 from stateous.model.durations import parse_duration
+from stateous.model.names import OWN_EVENTS
 from stateous.model.refusals import (
     AttemptOver,
     EventNotAllowed,
@@ -49,9 +49,7 @@ def report(draft: Draft, command: Report) -> Answer | Refusal:
     return _report_event(draft, task, merged, command)
 
 
-def _report_event(
-    draft: Draft, task: Task, merged: Document, command: Report
-) -> Answer | Refusal:
+def _report_event(draft: Draft, task: Task, merged: Document, command: Report) -> Answer | Refusal:
     token = draft.token(task.token)
     state = draft.rules.state(token.workflow, token.state)
     event = command.event
@@ -121,7 +119,9 @@ def _check_schedules(draft: Draft, token: Token, schedules: Iterable[Schedule]) 
     events = draft.rules.flow(token.workflow).events
     for schedule in schedules:
         if schedule.event in OWN_EVENTS or schedule.event not in events:
-            msg = f"the workflow '{token.workflow}' has no event '{schedule.event[:128]}' to schedule"
+            msg = (
+                f"the workflow '{token.workflow}' has no event '{schedule.event[:128]}' to schedule"
+            )
             raise InvalidPayload(msg)
         problem = payload_problem(draft, token.workflow, schedule.event, schedule.payload)
         if problem is not None:

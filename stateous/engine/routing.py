@@ -8,9 +8,10 @@ import msgspec
 
 from stateous.engine.draft import Draft
 from stateous.engine.family import Document, Token
-from stateous.engine.rules import END, LONGEST_ID, child_id
+from stateous.engine.rules import LONGEST_ID, child_id
 from stateous.model.graph import Transition
 from stateous.model.guards import Scope
+from stateous.model.names import END
 
 
 class Taken(msgspec.Struct, frozen=True):
@@ -70,9 +71,7 @@ def route_event(
             raise AssertionError(chosen)
 
 
-def choose(
-    candidates: Iterable[Transition], scope: Scope
-) -> Transition | list[Transition] | None:
+def choose(candidates: Iterable[Transition], scope: Scope) -> Transition | list[Transition] | None:
     """The transition that is taken, None if none is, or all those whose guards hold if they are several."""
     unguarded: Transition | None = None
     holding: list[Transition] = []
@@ -104,7 +103,7 @@ def _plan(draft: Draft, token: Token, target: str, context: Document) -> Taken |
     return _plan_target(draft, token.token, token.workflow, target, visit, context)
 
 
-def _plan_target(  # noqa: PLR0913 - the whole place of the entry
+def _plan_target(
     draft: Draft, token: str, workflow: str, target: str, visit: int, context: Document
 ) -> Taken | Refused:
     """A parallel target is checked down through nested ones: ids, contexts, each child's own START."""

@@ -8,11 +8,6 @@ import msgspec
 
 from stateous.model.graph import Flow, Graph, State
 
-START = "__start__"
-END = "__end__"
-OWN_EVENTS = frozenset({"timeout", "error", "joined", "__started__"})
-"""Events that Stateous itself emits: nobody may fire, schedule or report them."""
-
 LONGEST_ID = 128
 """Characters of a token id, a child's id too."""
 
