@@ -23,8 +23,10 @@ class InvalidGraph(StateousError):
 
 
 class Transition(msgspec.Struct, frozen=True, kw_only=True):
-    """One way from a state to another. `on` is None only from `__start__`; without a guard it is the way
-    that is taken when no guard holds."""
+    """One way from a state to another. `on` is None only from `__start__`.
+
+    One without a guard is taken when no guard holds.
+    """
 
     source: str
     target: str
@@ -68,8 +70,10 @@ class Flow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Graph(msgspec.Struct, frozen=True, kw_only=True):
-    """A whole graph file. `checksum` tells versions apart; `structure` only those that move tokens
-    differently."""
+    """A whole graph file.
+
+    `checksum` tells versions apart; `structure` only those that move tokens differently.
+    """
 
     workflow: str
     flows: Mapping[str, Flow]

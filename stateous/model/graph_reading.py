@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from datetime import timedelta
-from typing import Any, Final, Literal, NoReturn, cast
+from typing import Any, Final, Literal, cast
 
 from stateous.model.durations import parse_duration
 from stateous.model.graph import Event, Flow, Graph, InvalidGraph, State, Transition
@@ -31,14 +31,14 @@ def read_graph(document: object) -> Graph:
     whole = _object(document, "the graph")
     version = _required(whole, "stateous", "the graph")
     if type(version) is not int or version != FORMAT:
-        _fail(
+        raise InvalidGraph(
             f"the graph's file format is {_shown(version)}, and this version of Stateous reads {FORMAT}"
         )
     main = _name(_required(whole, "workflow", "the graph"), "the graph's 'workflow'")
     schemas = _object(_required(whole, "schemas", "the graph"), "'schemas'")
     children = _object(whole["workflows"], "'workflows'") if "workflows" in whole else {}
     if main in children:
-        _fail(f"two workflows have the name {_shown(main)}")
+        raise InvalidGraph(f"two workflows have the name {_shown(main)}")
     models = Models(schemas)
     readers = {main: _Reader(main, whole, models, frozenset(children))}
     for name, child in children.items():
@@ -79,7 +79,7 @@ class _Reader:
         )
         transitions = _required(self.document, "transitions", self.place)
         if not isinstance(transitions, list):
-            _fail(f"'transitions' of {self.place} must be a list")
+            raise InvalidGraph(f"'transitions' of {self.place} must be a list")
         self.state_names, self.event_names = frozenset(states), frozenset(events)
         read_events = {name: self._event(name, event) for name, event in events.items()}
         read_states = {name: self._state(name, state) for name, state in states.items()}
@@ -104,20 +104,20 @@ class _Reader:
         place = f"event {_shown(name)} of {self.place}"
         _name(name, f"an event of {self.place}")
         if name in OWN_EVENTS:
-            _fail(f"{place} has a name that Stateous keeps for its own events")
+            raise InvalidGraph(f"{place} has a name that Stateous keeps for its own events")
         return Event(name=name, payload=self._model(_object(event, place), "payload", place))
 
     def _state(self, name: str, state: object) -> State:
         place = f"state {_shown(name)} of {self.place}"
         _name(name, f"a state of {self.place}")
         if name in (START, END):
-            _fail(f"{place} has a name that Stateous keeps for itself")
+            raise InvalidGraph(f"{place} has a name that Stateous keeps for itself")
         if "/" in name:
-            _fail(f"the name of {place} must not hold a '/'")
+            raise InvalidGraph(f"the name of {place} must not hold a '/'")
         settings = _object(state, place)
         parallel = self._parallel(settings, place)
         if "emits" not in settings and not parallel:
-            _fail(f"{place} lacks 'emits'")
+            raise InvalidGraph(f"{place} lacks 'emits'")
         return State(
             name=name,
             emits=self._emits(settings, place),
@@ -133,19 +133,23 @@ class _Reader:
             return ()
         children = _names(settings["parallel"], f"'parallel' of {place}")
         if not children:
-            _fail(f"'parallel' of {place} names no workflow")
+            raise InvalidGraph(f"'parallel' of {place} names no workflow")
         for child in children:
             if child not in self.children:
-                _fail(f"{place} runs the workflow {_shown(child)}, which is not in 'workflows'")
+                raise InvalidGraph(
+                    f"{place} runs the workflow {_shown(child)}, which is not in 'workflows'"
+                )
         if len(set(children)) < len(children):
-            _fail(f"{place} runs a workflow twice")
+            raise InvalidGraph(f"{place} runs a workflow twice")
         return children
 
     def _emits(self, settings: Document, place: str) -> tuple[str, ...]:
         emits = _names(settings.get("emits", []), f"'emits' of {place}")
         for event in emits:
             if event not in self.event_names:
-                _fail(f"{place} emits {_shown(event)}, which is no event of the workflow")
+                raise InvalidGraph(
+                    f"{place} emits {_shown(event)}, which is no event of the workflow"
+                )
         return emits
 
     def _timeout(self, settings: Document, place: str) -> timedelta | None:
@@ -159,7 +163,7 @@ class _Reader:
     def _retries(self, settings: Document, place: str) -> int:
         retries = settings.get("retries", 0)
         if type(retries) is not int or retries < 0:
-            _fail(f"'retries' of {place} must be a whole number, 0 or more")
+            raise InvalidGraph(f"'retries' of {place} must be a whole number, 0 or more")
         return retries
 
     def _join(self, settings: Document, place: str) -> Literal["all", "any"]:
@@ -169,14 +173,16 @@ class _Reader:
             case "any":
                 return "any"
             case other:
-                _fail(f"'join' of {place} must be 'all' or 'any', not {_shown(other)}")
+                raise InvalidGraph(f"'join' of {place} must be 'all' or 'any', not {_shown(other)}")
 
     def _model(self, holder: Document, key: str, place: str) -> str | None:
         if key not in holder:
             return None
         model = holder[key]
         if not isinstance(model, str) or model not in self.models:
-            _fail(f"'{key}' of {place} is {_shown(model)}, which is no model in 'schemas'")
+            raise InvalidGraph(
+                f"'{key}' of {place} is {_shown(model)}, which is no model in 'schemas'"
+            )
         try:
             self.models.prepare(model)
         except SchemaError as error:
@@ -189,17 +195,17 @@ class _Reader:
             _name(_required(settings, key, place), f"'{key}' of {place}") for key in ("from", "to")
         )
         if source != START and source not in self.state_names:
-            _fail(f"{place} leaves {_shown(source)}, which is no state")
+            raise InvalidGraph(f"{place} leaves {_shown(source)}, which is no state")
         if target != END and target not in self.state_names:
-            _fail(f"{place} leads to {_shown(target)}, which is no state")
+            raise InvalidGraph(f"{place} leads to {_shown(target)}, which is no state")
         on = self._on(settings, source, place)
         when = settings.get("when")
         if "when" in settings and not isinstance(when, str):
-            _fail(f"'when' of {place} must be a string")
+            raise InvalidGraph(f"'when' of {place} must be a string")
         if "otherwise" in settings and settings["otherwise"] is not True:
-            _fail(f"'otherwise' of {place} can only be true")
+            raise InvalidGraph(f"'otherwise' of {place} can only be true")
         if "when" in settings and "otherwise" in settings:
-            _fail(f"{place} has 'when' and 'otherwise'")
+            raise InvalidGraph(f"{place} has 'when' and 'otherwise'")
         try:
             guard = None if when is None else parse_guard(when, joined=on == JOINED)
         except GuardError as error:
@@ -209,44 +215,42 @@ class _Reader:
     def _on(self, settings: Document, source: str, place: str) -> str | None:
         if source == START:
             if "on" in settings:
-                _fail(f"{place} leaves {START} and must not have 'on'")
+                raise InvalidGraph(f"{place} leaves {START} and must not have 'on'")
             return None
         on = _required(settings, "on", place)
         if not isinstance(on, str) or (on not in self.event_names and on not in ROUTED_OWN_EVENTS):
-            _fail(f"{place} is taken on {_shown(on)}, which is no event of the workflow")
+            raise InvalidGraph(
+                f"{place} is taken on {_shown(on)}, which is no event of the workflow"
+            )
         return on
-
-
-def _fail(sentence: str) -> NoReturn:
-    raise InvalidGraph(sentence)
 
 
 def _required(holder: Document, key: str, place: str) -> Json:
     if key not in holder:
-        _fail(f"{place} lacks '{key}'")
+        raise InvalidGraph(f"{place} lacks '{key}'")
     return holder[key]
 
 
 def _object(value: object, place: str) -> Document:
     if not isinstance(value, dict):
-        _fail(f"{place} must be an object")
+        raise InvalidGraph(f"{place} must be an object")
     return cast("Document", value)
 
 
 def _name(value: object, place: str) -> str:
     if not isinstance(value, str) or not 1 <= len(value) <= _LONGEST_NAME:
-        _fail(f"{place} must be a name of 1 to {_LONGEST_NAME} characters")
+        raise InvalidGraph(f"{place} must be a name of 1 to {_LONGEST_NAME} characters")
     if not value.isprintable():
-        _fail(f"{place} must not hold characters that cannot be printed")
+        raise InvalidGraph(f"{place} must not hold characters that cannot be printed")
     return value
 
 
 def _names(value: object, place: str) -> tuple[str, ...]:
     if not isinstance(value, list):
-        _fail(f"{place} must be a list of names")
+        raise InvalidGraph(f"{place} must be a list of names")
     items = cast("list[object]", value)
     if not all(isinstance(item, str) for item in items):
-        _fail(f"{place} must be a list of names")
+        raise InvalidGraph(f"{place} must be a list of names")
     return tuple(cast("list[str]", items))
 
 

@@ -1,115 +1,43 @@
-"""The language of guards: from a text to a tree, by recursive descent (WIRE: Guards)."""
+"""The grammar of guards: from tokens to a tree, by recursive descent (WIRE: Guards)."""
 
 from __future__ import annotations
 
-import re
-import unicodedata
-from typing import Any, Final, Literal, NamedTuple, NoReturn
+from typing import Final
 
-import msgspec
-
-from stateous.model.refusals import StateousError
+from stateous.model.guard_tokens import GuardError, clipped, cut, mistake, number_of, string_of
+from stateous.model.guard_tree import (
+    Branches,
+    Comparison,
+    Constant,
+    Count,
+    Every,
+    Field,
+    Node,
+    Not,
+    Operator,
+    Place,
+    Some,
+)
 
 DEEPEST: Final = 64
 """How many parentheses, brackets and calls may lie inside each other.
 
-The parser and the closures made of the tree recurse once a level; a bound of our own answers with a
+The parser, and the closures made of the tree, recurse once a level; a bound of our own answers with a
 sentence where Python's stack would answer with an error.
 """
-
-Operator = Literal["<", "<=", ">", ">=", "==", "!=", "in", "not in"]
-Place = Literal["ctx", "payload", "branch", "branch payload"]
-
-
-class GuardError(StateousError):
-    """A guard does not parse."""
-
-
-class Constant(msgspec.Struct, frozen=True):
-    """A literal: null, a bool, number, string or list of literals."""
-
-    value: Any
-
-
-class Field(msgspec.Struct, frozen=True):
-    """A value that is read: `ctx['name']`, `payload.name`, or `name` of a branch."""
-
-    place: Place
-    name: str
-
-
-class Count(msgspec.Struct, frozen=True):
-    """How often an event was accepted."""
-
-    event: str
-
-
-class Branches(msgspec.Struct, frozen=True):
-    """Whether a condition holds for all, or for any, of the children that a join brought."""
-
-    which: Literal["all", "any"]
-    condition: Node
-
-
-class Not(msgspec.Struct, frozen=True):
-    """The opposite of the truth of a value."""
-
-    item: Node
-
-
-class Every(msgspec.Struct, frozen=True):
-    """`and` of two or more."""
-
-    items: tuple[Node, ...]
-
-
-class Some(msgspec.Struct, frozen=True):
-    """`or` of two or more."""
-
-    items: tuple[Node, ...]
-
-
-class Comparison(msgspec.Struct, frozen=True):
-    """One comparison, or a chain: `first < second <= third`."""
-
-    first: Node
-    rest: tuple[tuple[Operator, Node], ...]
-
-
-Node = Constant | Field | Count | Branches | Not | Every | Some | Comparison
 
 _BRANCH_FIELDS: Final = frozenset({"workflow", "token", "status", "final"})
 _WORDS: Final[dict[str, object]] = {"true": True, "false": False, "null": None}
 _PYTHONS_WORDS: Final = {"True": "true", "False": "false", "None": "null"}
-_COMPARISONS: Final = frozenset({"<", "<=", ">", ">=", "==", "!=", "in"})
-_SHOWN: Final = 120
-
-_TOKEN: Final = re.compile(
-    r"""
-    (?P<space>[ \t\r\n\f]+)
-    | (?P<string>[rRuU]?(?:'''(?:[^\\]|\\.)*?'''|\"\"\"(?:[^\\]|\\.)*?\"\"\"
-        |'(?!'')(?:[^'\\\n]|\\.)*'|"(?!"")(?:[^"\\\n]|\\.)*"))
-    | (?P<number>0[xX][0-9a-fA-F_]+|0[oO][0-7_]+|0[bB][01_]+
-        |(?:[0-9][0-9_]*(?:\.[0-9_]*)?|\.[0-9][0-9_]*)(?:[eE][+-]?[0-9][0-9_]*)?)
-    | (?P<name>[^\W\d]\w*)
-    | (?P<sign><=|>=|==|!=|<|>|[()\[\].,-])
-    """,
-    re.VERBOSE | re.DOTALL,
-)
-_ESCAPE: Final = re.compile(
-    r"\\(?:([0-7]{1,3})|x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|N\{([^}]+)\}|(.))",
-    re.DOTALL,
-)
-_ESCAPES: Final = {
-    "\n": "", "\\": "\\", "'": "'", '"': '"', "a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r",
-    "t": "\t", "v": "\v",
-}  # fmt: skip
-
-
-class _Token(NamedTuple):
-    kind: str
-    text: str
-    at: int
+_COMPARISONS: Final[dict[str, Operator]] = {
+    "<": "<",
+    "<=": "<=",
+    ">": ">",
+    ">=": ">=",
+    "==": "==",
+    "!=": "!=",
+    "in": "in",
+}
 
 
 def parse_tree(text: str, *, joined: bool) -> Node:
@@ -129,68 +57,43 @@ class _Parser:
         self.in_branch = False
         self.depth = 0
         self.next = 0
-        self.tokens = self._tokens()
+        self.tokens = cut(text)
+        self.now = self.tokens[0]
 
     def whole(self) -> Node:
         node = self._either()
-        if self._now.kind != "end":
-            self._fail(f"{self._shown()} does not belong here")
+        if self.now.kind != "end":
+            raise self._mistake(f"{self.now.shown()} does not belong here")
         return node
 
-    # Tokens.
+    # Steps.
 
-    def _tokens(self) -> list[_Token]:
-        tokens: list[_Token] = []
-        at = 0
-        while at < len(self.text):
-            found = _TOKEN.match(self.text, at)
-            if found is None:
-                self._fail(f"{self.text[at]!r} does not belong here", at=at)
-            kind = found.lastgroup or ""
-            if kind != "space":
-                tokens.append(_Token(kind, found.group(), at))
-            at = found.end()
-            if (
-                kind == "number"
-                and at < len(self.text)
-                and (self.text[at].isalnum() or self.text[at] == ".")
-            ):
-                self._fail("a number ends in something that is no digit", at=at)
-        tokens.append(_Token("end", "", len(self.text)))
-        return tokens
-
-    @property
-    def _now(self) -> _Token:
-        return self.tokens[self.next]
+    def _step(self) -> None:
+        self.next += 1
+        self.now = self.tokens[self.next]
 
     def _is(self, text: str) -> bool:
-        token = self._now
-        return token.text == text and token.kind in ("sign", "name")
+        return self.now.text == text and self.now.kind in ("sign", "name")
 
     def _take(self, text: str) -> bool:
-        if self._is(text):
-            self.next += 1
-            return True
-        return False
+        taken = self._is(text)
+        if taken:
+            self._step()
+        return taken
 
     def _need(self, text: str) -> None:
         if not self._take(text):
-            self._fail(f"expected {text!r}, found {self._shown()}")
+            raise self._mistake(f"expected {text!r}, found {self.now.shown()}")
 
-    def _shown(self) -> str:
-        token = self._now
-        return "its end" if token.kind == "end" else _clipped(repr(token.text), 40)
-
-    def _fail(self, problem: str, *, at: int | None = None) -> NoReturn:
-        column = (self._now.at if at is None else at) + 1
-        guard = _clipped(self.text, _SHOWN)
-        sentence = f"the guard {guard!r} does not parse: {problem} (column {column})"
-        raise GuardError(sentence)
+    def _mistake(self, problem: str, *, at: int | None = None) -> GuardError:
+        return mistake(self.text, problem, at=self.now.at if at is None else at)
 
     def _deeper(self) -> None:
         self.depth += 1
         if self.depth > DEEPEST:
-            self._fail(f"more than {DEEPEST} parentheses, brackets or calls lie inside each other")
+            raise self._mistake(
+                f"more than {DEEPEST} parentheses, brackets or calls lie inside each other"
+            )
 
     # The grammar.
 
@@ -211,7 +114,7 @@ class _Parser:
         while self._take("not"):
             negations += 1
         node = self._comparison()
-        # Two negations of the same value say whether it is true; more say nothing new.
+        # Two negations say whether a value is true; any more of them say nothing new.
         for _ in range(negations if negations < 3 else 2 - negations % 2):
             node = Not(node)
         return node
@@ -220,7 +123,7 @@ class _Parser:
         first = self._operand()
         rest: list[tuple[Operator, Node]] = []
         while (operator := self._operator()) is not None:
-            at = self._now.at
+            at = self.now.at
             right = self._operand()
             if operator in ("in", "not in"):
                 self._check_container(right, at=at)
@@ -228,14 +131,13 @@ class _Parser:
         return Comparison(first, tuple(rest)) if rest else first
 
     def _operator(self) -> Operator | None:
-        token = self._now
-        if token.kind in ("sign", "name") and token.text in _COMPARISONS:
-            self.next += 1
-            return token.text  # type: ignore[return-value]  # a member of _COMPARISONS
-        if self._take("not"):
+        operator = None if self.now.kind == "string" else _COMPARISONS.get(self.now.text)
+        if operator is not None:
+            self._step()
+        elif self._take("not"):
             self._need("in")
-            return "not in"
-        return None
+            operator = "not in"
+        return operator
 
     def _check_container(self, node: Node, *, at: int) -> None:
         """A container is a list literal, `ctx[…]`, `payload.…` or a call."""
@@ -245,29 +147,25 @@ class _Parser:
             case Field(place="ctx" | "payload" | "branch payload"):
                 return
             case Constant(value=str()):
-                self._fail("a string cannot stand right of 'in': write a list of strings", at=at)
+                problem = "a string cannot stand right of 'in': write a list of strings"
             case _:
-                self._fail(
-                    "right of 'in' stands a list, ctx['key'], payload.field or a call", at=at
-                )
+                problem = "right of 'in' stands a list, ctx['key'], payload.field or a call"
+        raise self._mistake(problem, at=at)
 
     def _operand(self) -> Node:
-        token = self._now
         if self._take("("):
             self._deeper()
             node = self._either()
             self._need(")")
             self.depth -= 1
             return node
-        if token.kind in ("string", "number") or token.text in ("-", "[") or token.text in _WORDS:
-            return Constant(self._literal())
-        if token.kind == "name":
+        if self.now.kind == "name" and self.now.text not in _WORDS:
             return self._name()
-        self._fail(f"expected a value, found {self._shown()}")
+        return Constant(self._literal())
 
     def _name(self) -> Node:
-        token = self._now
-        self.next += 1
+        token = self.now
+        self._step()
         match token.text:
             case "payload":
                 self._need(".")
@@ -284,28 +182,31 @@ class _Parser:
                 self._need(")")
                 return Count(event)
             case "branches" if not self.in_branch:
+                if not self.joined:
+                    raise self._mistake("branches can be read only on 'joined'", at=token.at)
                 return self._branches()
             case name if self.in_branch and name in _BRANCH_FIELDS:
                 return Field("branch", name)
             case name:
-                self._fail(self._unknown(name), at=token.at)
+                raise self._mistake(self._unknown(name), at=token.at)
 
     def _unknown(self, name: str) -> str:
-        shown = _clipped(repr(name), 40)
         if name in _PYTHONS_WORDS:
             return f"write {_PYTHONS_WORDS[name]} instead of {name}"
+        if name in ("and", "or", "not", "in"):
+            return f"expected a value, found {name!r}"
+        shown = clipped(repr(name), 40)
         if self.in_branch:
             known = "workflow, token, status, final and payload.field"
             return f"{shown} cannot be read inside branches: there are {known}"
         return f"{shown} is unknown: a guard reads ctx['key'], payload.field and count('event')"
 
-    def _branches(self) -> Node:
-        if not self.joined:
-            self._fail("branches can be read only on 'joined'", at=self.tokens[self.next - 1].at)
+    def _branches(self) -> Branches:
         self._need(".")
+        at = self.now.at
         which = self._field()
         if which not in ("all", "any"):
-            self._fail("branches has only .all(…) and .any(…)", at=self.tokens[self.next - 1].at)
+            raise self._mistake("branches has only .all(…) and .any(…)", at=at)
         self._need("(")
         self._deeper()
         self.in_branch = True
@@ -316,40 +217,30 @@ class _Parser:
         return Branches("all" if which == "all" else "any", condition)
 
     def _field(self) -> str:
-        token = self._now
+        token = self.now
         if token.kind != "name":
-            self._fail(f"expected a name, found {self._shown()}")
-        self.next += 1
+            raise self._mistake(f"expected a name, found {token.shown()}")
+        self._step()
         return token.text
 
     # Literals.
 
-    def _string(self) -> str:
-        if self._now.kind != "string":
-            self._fail(f"expected a string, found {self._shown()}")
-        value = self._literal()
-        assert isinstance(value, str)
-        return value
-
     def _literal(self) -> object:
-        token = self._now
-        self.next += 1
-        if token.kind == "number":
-            return self._number(token)
+        token = self.now
         if token.kind == "string":
-            return self._unquoted(token)
+            return self._string()
+        if token.kind == "number":
+            return self._number()
         if token.kind == "name" and token.text in _WORDS:
+            self._step()
             return _WORDS[token.text]
-        if token.text == "-" and self._now.kind == "number":
-            self.next += 1
-            return -self._number(self.tokens[self.next - 1])
-        if token.text == "[":
+        if self._take("-"):
+            if self.now.kind != "number":
+                raise self._mistake(f"'-' stands only before a number, found {self.now.shown()}")
+            return -self._number()
+        if self._take("["):
             return self._list()
-        self.next -= 1
-        if token.text == "-":
-            self.next += 1
-            self._fail(f"'-' stands only before a number, found {self._shown()}")
-        self._fail(f"expected a literal, found {self._shown()}")
+        raise self._mistake(f"expected a value, found {token.shown()}")
 
     def _list(self) -> list[object]:
         self._deeper()
@@ -362,44 +253,19 @@ class _Parser:
         self.depth -= 1
         return items
 
-    def _number(self, token: _Token) -> int | float:
-        try:
-            return int(token.text, 0)
-        except ValueError:
-            pass  # not a whole number, or one that Python refuses as well: told below
-        try:
-            value = float(token.text) if any(sign in token.text for sign in ".eE") else None
-        except ValueError:
-            value = None
-        if value is None or value in (float("inf"), float("-inf")):
-            self._fail(
-                f"{_clipped(token.text, 40)!r} is not a number that can be kept", at=token.at
-            )
+    def _string(self) -> str:
+        token = self.now
+        if token.kind != "string":
+            raise self._mistake(f"expected a string, found {token.shown()}")
+        value = string_of(token)
+        if value is None:
+            raise self._mistake("an escape in the string names no character")
+        self._step()
         return value
 
-    def _unquoted(self, token: _Token) -> str:
-        text = token.text
-        raw = text[0] in "rR"
-        text = text[1:] if text[0] in "rRuU" else text
-        width = 3 if text[:3] in ("'''", '"""') else 1
-        inner = text[width:-width]
-        return inner if raw else _ESCAPE.sub(lambda found: self._escaped(found, token), inner)
-
-    def _escaped(self, found: re.Match[str], token: _Token) -> str:
-        octal, two, four, eight, name, one = found.groups()
-        try:
-            if octal:
-                return chr(int(octal, 8))
-            if two or four or eight:
-                return chr(int(two or four or eight, 16))
-            if name:
-                return unicodedata.lookup(name)
-        except (ValueError, KeyError):
-            self._fail(f"{_clipped(found.group(), 40)!r} is no character", at=token.at)
-        if one in "xuUN":
-            self._fail(f"'\\{one}' is not written to its end", at=token.at)
-        return _ESCAPES.get(one, "\\" + one)
-
-
-def _clipped(text: str, length: int) -> str:
-    return text if len(text) <= length else f"{text[:length]}…"
+    def _number(self) -> int | float:
+        value = number_of(self.now)
+        if value is None:
+            raise self._mistake(f"{self.now.shown()} is not a number that JSON can hold")
+        self._step()
+        return value

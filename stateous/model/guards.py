@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, assert_never
 
 import msgspec
 
-from stateous.model.guard_syntax import (
+from stateous.model.guard_syntax import parse_tree
+from stateous.model.guard_tokens import GuardError
+from stateous.model.guard_tree import (
     Branches,
     Comparison,
     Constant,
     Count,
     Every,
     Field,
-    GuardError,
     Node,
     Not,
-    Operator,
     Some,
-    parse_tree,
 )
+from stateous.model.guard_values import COMPARES
 
 __all__ = ["Guard", "GuardError", "Scope", "parse_guard"]
 
@@ -29,12 +28,12 @@ Json = Any
 Read = Callable[[Any], Json]
 """Reads one value, from a Scope or, inside `branches`, from one branch."""
 
-Compare = Callable[[Json, Json], bool]
-
 
 class Scope(msgspec.Struct, frozen=True):
-    """What a guard reads. `counts` already counts the event that is being decided; `branches` is None
-    unless that event is `joined`."""
+    """What a guard reads.
+
+    `counts` already counts the event that is being decided; `branches` is None unless it is `joined`.
+    """
 
     ctx: Mapping[str, Json]
     payload: Mapping[str, Json]
@@ -103,9 +102,14 @@ def _field(field: Field) -> Read:
         case "branch":
             return lambda branch: branch.get(name)
         case "branch payload":
-            return lambda branch: (branch.get("payload") or {}).get(name)
+            return lambda branch: _payload_of(branch).get(name)
         case _:
             assert_never(field.place)
+
+
+def _payload_of(branch: Mapping[str, Json]) -> Mapping[str, Json]:
+    payload: Mapping[str, Json] | None = branch.get("payload")
+    return {} if payload is None else payload
 
 
 def _branches(node: Branches) -> Read:
@@ -118,9 +122,9 @@ def _comparison(node: Comparison) -> Read:
     first = _compiled(node.first)
     if len(node.rest) == 1:
         operator_, right = node.rest[0]
-        compare, second = _COMPARES[operator_], _compiled(right)
+        compare, second = COMPARES[operator_], _compiled(right)
         return lambda scope: compare(first(scope), second(scope))
-    links = tuple((_COMPARES[operator_], _compiled(right)) for operator_, right in node.rest)
+    links = tuple((COMPARES[operator_], _compiled(right)) for operator_, right in node.rest)
 
     def chain(scope: Any) -> bool:
         left = first(scope)
@@ -132,87 +136,3 @@ def _comparison(node: Comparison) -> Read:
         return True
 
     return chain
-
-
-# Python compares decoded JSON as guards do: numbers exactly by value and a bool as 0 or 1, other types
-# never equal, lists item by item. What it cannot order is a TypeError, which here means false; what
-# lies too deep for its stack (no document from outside does) is walked by hand.
-
-
-def _equal(left: Json, right: Json) -> bool:
-    try:
-        return left == right
-    except RecursionError:
-        return _equal_deep(left, right)
-
-
-def _equal_deep(left: Json, right: Json) -> bool:
-    pairs: list[tuple[Json, Json]] = [(left, right)]
-    while pairs:
-        one, other = pairs.pop()
-        if isinstance(one, list) and isinstance(other, list):
-            if len(one) != len(other):
-                return False
-            pairs.extend(zip(one, other, strict=True))
-        elif isinstance(one, dict) and isinstance(other, dict):
-            if one.keys() != other.keys():
-                return False
-            pairs.extend((one[key], other[key]) for key in one)
-        elif isinstance(one, list | dict) or isinstance(other, list | dict) or one != other:
-            return False
-    return True
-
-
-def _ordered(compare: Compare) -> Compare:
-    def ordered(left: Json, right: Json) -> bool:
-        try:
-            return compare(left, right)
-        except TypeError:
-            return False
-        except RecursionError:
-            return _ordered_deep(compare, left, right)
-
-    return ordered
-
-
-def _ordered_deep(compare: Compare, left: Json, right: Json) -> bool:
-    while isinstance(left, list) and isinstance(right, list):
-        for one, other in zip(left, right, strict=False):
-            if not _equal(one, other):
-                left, right = one, other
-                break
-        else:
-            return compare(len(left), len(right))
-    try:
-        return compare(left, right)
-    except TypeError:
-        return False
-
-
-def _contains(item: Json, container: Json) -> bool:
-    if isinstance(container, list):
-        try:
-            return item in container
-        except RecursionError:
-            return any(_equal(item, each) for each in container)
-    if isinstance(container, str | dict):
-        return isinstance(item, str) and item in container
-    return False
-
-
-def _lacks(item: Json, container: Json) -> bool:
-    if isinstance(container, list | dict) or (isinstance(container, str) and isinstance(item, str)):
-        return not _contains(item, container)
-    return False
-
-
-_COMPARES: dict[Operator, Compare] = {
-    "==": _equal,
-    "!=": lambda left, right: not _equal(left, right),
-    "<": _ordered(operator.lt),
-    "<=": _ordered(operator.le),
-    ">": _ordered(operator.gt),
-    ">=": _ordered(operator.ge),
-    "in": _contains,
-    "not in": _lacks,
-}

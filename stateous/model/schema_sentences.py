@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from jsonschema_rs import ValidationErrorKind as Kind
 
@@ -15,6 +15,7 @@ _SHOWN_NAME = 60
 _SHOWN_PATH = 120
 _SHOWN_RULE = 120
 _SHOWN_NAMES = 3
+_SHOWN_OPTIONS = 10
 
 _TYPES = {
     "string": "a string",
@@ -48,52 +49,40 @@ def say_at(path: Iterable[str | int], error: ValidationError) -> str:
         case Kind.AnyOf(context=branches) | Kind.OneOfNotValid(context=branches):
             return _say_branches(path, branches)
         case Kind.PropertyNames(error=inner):
-            return f"{field} has a key that is not allowed: {_rule(inner) or 'its name breaks the model'}"
+            return f"{field} has a key that is not allowed: its name {_rule(inner)}"
         case _:
-            return f"{field} {_rule(error) or 'does not fit the model'}"
+            return f"{field} {_rule(error)}"
 
 
-def _rule(error: ValidationError) -> str | None:
-    """What the value must be, for rules that compare it with something in the schema."""
-    match error.kind:
-        case Kind.Enum(options=options):
-            return f"must be one of {_shown(options)}"
-        case Kind.Constant(expected_value=value):
-            return f"must be {_shown(value)}"
-        case Kind.Minimum(limit=limit):
-            return f"must be at least {_shown(limit)}"
-        case Kind.Maximum(limit=limit):
-            return f"must be at most {_shown(limit)}"
-        case Kind.ExclusiveMinimum(limit=limit):
-            return f"must be more than {_shown(limit)}"
-        case Kind.ExclusiveMaximum(limit=limit):
-            return f"must be less than {_shown(limit)}"
-        case Kind.MultipleOf(multiple_of=factor):
-            return f"must be a multiple of {_shown(factor)}"
-        case Kind.MinLength(limit=limit):
-            return f"must have at least {limit} characters"
-        case Kind.MaxLength(limit=limit):
-            return f"must have at most {limit} characters"
-        case Kind.Pattern(pattern=pattern):
-            return f"must match the pattern {_shown(pattern)}"
-        case Kind.MinItems(limit=limit):
-            return f"must have at least {limit} items"
-        case Kind.MaxItems(limit=limit):
-            return f"must have at most {limit} items"
-        case Kind.MinProperties(limit=limit):
-            return f"must have at least {limit} keys"
-        case Kind.MaxProperties(limit=limit):
-            return f"must have at most {limit} keys"
-        case Kind.UniqueItems():
-            return "must not have an item twice"
-        case Kind.Contains():
-            return "lacks an item that the model asks for"
-        case Kind.FalseSchema():
-            return "is not allowed by the model"
-        case Kind.OneOfMultipleValid():
-            return "fits more than one of the forms that exclude each other"
-        case _:
-            return None
+_RULES: dict[type[Kind], tuple[str, str]] = {
+    Kind.Enum: ("must be one of {}", "options"),
+    Kind.Constant: ("must be {}", "expected_value"),
+    Kind.Minimum: ("must be at least {}", "limit"),
+    Kind.Maximum: ("must be at most {}", "limit"),
+    Kind.ExclusiveMinimum: ("must be more than {}", "limit"),
+    Kind.ExclusiveMaximum: ("must be less than {}", "limit"),
+    Kind.MultipleOf: ("must be a multiple of {}", "multiple_of"),
+    Kind.MinLength: ("must have at least {} characters", "limit"),
+    Kind.MaxLength: ("must have at most {} characters", "limit"),
+    Kind.Pattern: ("must match the pattern {}", "pattern"),
+    Kind.MinItems: ("must have at least {} items", "limit"),
+    Kind.MaxItems: ("must have at most {} items", "limit"),
+    Kind.MinProperties: ("must have at least {} keys", "limit"),
+    Kind.MaxProperties: ("must have at most {} keys", "limit"),
+    Kind.UniqueItems: ("must not have an item twice", "name"),
+    Kind.Contains: ("lacks an item that the model asks for", "name"),
+    Kind.FalseSchema: ("is not allowed by the model", "name"),
+    Kind.OneOfMultipleValid: ("fits more than one of the forms that exclude each other", "name"),
+}
+"""What each broken rule says; the second is the attribute that fills the gap."""
+
+
+def _rule(error: ValidationError) -> str:
+    found = _RULES.get(type(error.kind))
+    if found is None:
+        return "does not fit the model"
+    sentence, attribute = found
+    return sentence.format(_shown(getattr(error.kind, attribute)))
 
 
 def _say_branches(path: Iterable[str | int], branches: list[list[ValidationError]]) -> str:
@@ -138,8 +127,9 @@ def _shown(value: Any) -> str:
     """A value of the schema, never of the document."""
     match value:
         case list():
-            text = ", ".join(_shown(item) for item in value[:10])
-            text += " …" if len(value) > 10 else ""
+            items = cast("list[Any]", value)
+            text = ", ".join(_shown(item) for item in items[:_SHOWN_OPTIONS])
+            text += " …" if len(items) > _SHOWN_OPTIONS else ""
         case None:
             text = "null"
         case bool():
