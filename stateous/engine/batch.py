@@ -38,18 +38,18 @@ class Batch:
 
     def __init__(self, rules: Rules, commands: Sequence[Command]) -> None:
         self._rules = rules
-        self._commands = commands
+        self.commands = commands
         self.answers: list[Answer | Refusal | Skipped] = []
         self.faults: list[Exception] = []
 
     @property
     def asks(self) -> list[Ask]:
         """What the store reads for these commands."""
-        return [ask_of(command) for command in self._commands]
+        return [ask_of(command) for command in self.commands]
 
     def decide(self, facts: Facts, now: datetime) -> None:
         """Decide the commands that are not decided yet; raises Need."""
-        for command in self._commands[len(self.answers) :]:
+        for command in self.commands[len(self.answers) :]:
             self.answers.append(self._decide_one(facts, command, now))
 
     def changes(self, facts: Facts) -> Changes:

@@ -6,6 +6,7 @@ It is no double of the store: it has no SQL and no locks. It lets properties run
 from __future__ import annotations
 
 import copy
+import itertools
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -27,7 +28,9 @@ START_OF_TIME = datetime(2030, 1, 1, tzinfo=UTC)
 class World:
     """Rows in memory. `do` decides one command; `now` moves only when a test moves it."""
 
-    def __init__(self, document: dict[str, Any], *, lease_for: timedelta = timedelta(minutes=2)):
+    def __init__(
+        self, document: dict[str, Any], *, lease_for: timedelta = timedelta(minutes=2)
+    ) -> None:
         self.graph = parse_graph(document)
         self.rules = Rules(graph=self.graph, lease_for=lease_for)
         self.now = START_OF_TIME
@@ -51,9 +54,7 @@ class World:
         """Decide commands in one batch; a fault of the engine is raised."""
         batch = Batch(self.rules, commands)
         facts = Facts()
-        for ask in batch.asks:
-            self._read(facts, ask)
-        self._decide(batch, facts)
+        self.decide(batch, facts)
         if batch.faults:
             raise batch.faults[0]
         answers = [answer for answer in batch.answers if not isinstance(answer, Skipped)]
@@ -106,6 +107,13 @@ class World:
     def kinds(self, token: str) -> list[str]:
         """The kinds of a token's ledger entries, in order."""
         return [entry.kind for entry in self.ledger[token]]
+
+    def decide(self, batch: Batch, facts: Facts) -> None:
+        """Read, decide and save a batch; what `facts` calls busy is not read."""
+        for ask in batch.asks:
+            if ask.token not in facts.busy_tokens:
+                self._read(facts, ask)
+        self._decide(batch, facts)
 
     # -- the store's part ---------------------------------------------------------------------------
 
@@ -266,7 +274,7 @@ class World:
         entries = self.ledger[token.token]
         assert [entry.seq for entry in entries] == list(range(1, len(entries) + 1))
         assert token.seq == len(entries)
-        assert all(a.at <= b.at for a, b in zip(entries, entries[1:], strict=False))
+        assert all(a.at <= b.at for a, b in itertools.pairwise(entries))
         keys = [entry.key for entry in entries if entry.key is not None]
         assert len(keys) == len(set(keys))
         open_tasks = [

@@ -1,0 +1,190 @@
+"""The token lane: order, skipping, waiting alone, deadlines, and what a rollback does."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import cast
+
+import pytest
+
+from stateous.control import lane as lanes
+from stateous.control.lane import TokenLane
+from stateous.engine.answers import Answer, Moved, Started
+from stateous.engine.commands import Fire, Start
+from stateous.model.refusals import DatabaseBusy, EventNotAllowed, Unexpected
+from stateous.store.store import NotCommitted, OutcomeUnknown, Store
+from tests.control.scripted import ScriptedStore
+
+
+@pytest.fixture
+def store() -> ScriptedStore:
+    return ScriptedStore()
+
+
+@pytest.fixture
+def lane(store: ScriptedStore) -> TokenLane:
+    return TokenLane(cast("Store", store), store.world.rules, rest_for=lambda _: 0.001)
+
+
+async def in_flight(store: ScriptedStore, batches: int) -> None:
+    """Return when the store has been given so many batches."""
+    while len(store.batches) < batches:  # noqa: ASYNC110 - the store tells nobody
+        await asyncio.sleep(0)
+
+
+def order(token: str) -> Start:
+    return Start(token, {"title": "a title"})
+
+
+async def test_commands_that_wait_together_share_a_batch(
+    lane: TokenLane, store: ScriptedStore
+) -> None:
+    answers = await asyncio.gather(*(lane.submit(order(f"T{n}")) for n in range(50)))
+    assert all(isinstance(answer, Started) and answer.created for answer in answers)
+    assert [len(batch) for batch in store.batches] == [50]
+
+
+async def test_a_batch_has_at_most_200_commands_and_8_mib(
+    lane: TokenLane, store: ScriptedStore
+) -> None:
+    await asyncio.gather(*(lane.submit(order(f"T{n}")) for n in range(450)))
+    assert [len(batch) for batch in store.batches] == [200, 200, 50]
+    store.batches.clear()
+    megabyte = 1024 * 1024
+    await asyncio.gather(*(lane.submit(order(f"B{n}"), size=megabyte) for n in range(20)))
+    assert [len(batch) for batch in store.batches] == [8, 8, 4]
+
+
+async def test_commands_of_one_token_keep_their_order_across_batches(
+    lane: TokenLane, store: ScriptedStore
+) -> None:
+    gate = asyncio.Event()
+    store.script.append(gate)
+    first = asyncio.ensure_future(lane.submit(order("T")))
+    await in_flight(store, 1)
+    second = asyncio.ensure_future(lane.submit(Fire("T", "submitted")))
+    third = asyncio.ensure_future(lane.submit(Fire("T", "reviewed", {"approved": True})))
+    other = await lane.submit(order("U"))
+    assert isinstance(other, Started)
+    assert not second.done()
+    gate.set()
+    await first
+    answers = await asyncio.gather(second, third)
+    assert [answer.token.status for answer in answers if isinstance(answer, Moved)] == [
+        "active",
+        "completed",
+    ]
+
+
+async def test_a_skipped_command_is_tried_again_and_those_behind_it_stay_behind(
+    lane: TokenLane, store: ScriptedStore
+) -> None:
+    await lane.submit(order("T"))
+    store.script.extend([{"T"}, {"T"}])
+    answers = await asyncio.gather(
+        lane.submit(Fire("T", "submitted")),
+        lane.submit(Fire("T", "reviewed", {"approved": True})),
+    )
+    assert [a.token.status for a in answers if isinstance(a, Moved)] == ["active", "completed"]
+    assert store.waited[-1] is None
+
+
+async def test_a_command_that_was_skipped_three_times_goes_alone_and_waits(
+    lane: TokenLane, store: ScriptedStore
+) -> None:
+    await lane.submit(order("T"))
+    store.script.extend([{"T"}, {"T"}, {"T"}])
+    answer = await lane.submit(Fire("T", "submitted"))
+    assert isinstance(answer, Moved)
+    assert store.batches[-1] == [Fire("T", "submitted")]
+    waited = store.waited[-1]
+    assert waited is not None
+    assert 0 < waited <= lanes.DEADLINE_FOR
+
+
+async def test_a_command_in_no_batch_is_refused_at_its_deadline(
+    lane: TokenLane, store: ScriptedStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lanes, "DEADLINE_FOR", 0.05)
+    monkeypatch.setattr(lanes, "SWEEP_EVERY", 0.01)
+    gates = [asyncio.Event(), asyncio.Event()]
+    store.script.extend(gates)
+    in_batches: list[asyncio.Future[Answer]] = []
+    for name in ("T", "U"):
+        in_batches.append(asyncio.ensure_future(lane.submit(order(name))))
+        await in_flight(store, len(in_batches))
+    with pytest.raises(DatabaseBusy):
+        await lane.submit(order("V"))
+    for gate in gates:
+        gate.set()
+    # These were in a batch all the time: the batch's outcome is their answer, however late.
+    assert all(isinstance(answer, Started) for answer in await asyncio.gather(*in_batches))
+
+
+async def test_a_rollback_by_one_command_sends_each_alone_and_hurts_no_neighbour(
+    lane: TokenLane, store: ScriptedStore
+) -> None:
+    store.script.append(NotCommitted("a bad value", alone=True))
+    answers = await asyncio.gather(*(lane.submit(order(f"T{n}")) for n in range(3)))
+    assert all(isinstance(answer, Started) for answer in answers)
+    assert [len(batch) for batch in store.batches] == [3, 1, 1, 1]
+
+
+async def test_a_command_that_the_database_refuses_alone_is_unexpected(
+    lane: TokenLane, store: ScriptedStore
+) -> None:
+    store.script.extend(NotCommitted("a bad value", alone=True) for _ in range(9))
+    with pytest.raises(Unexpected):
+        await lane.submit(order("T"))
+    assert len(store.batches) == lanes.FAILURES_BEFORE_UNEXPECTED
+    store.script.clear()
+    assert isinstance(await lane.submit(order("T")), Started)
+
+
+async def test_a_lost_connection_sends_the_whole_batch_again(
+    lane: TokenLane, store: ScriptedStore
+) -> None:
+    store.script.extend(NotCommitted("the connection was lost", alone=False) for _ in range(5))
+    answers = await asyncio.gather(*(lane.submit(order(f"T{n}")) for n in range(3)))
+    assert all(isinstance(answer, Started) for answer in answers)
+    assert store.waited == [None] * len(store.waited)
+
+
+async def test_an_outcome_that_cannot_be_told_is_said_and_not_tried_again(
+    lane: TokenLane, store: ScriptedStore
+) -> None:
+    store.script.append(OutcomeUnknown("the connection was lost while COMMIT was under way"))
+    with pytest.raises(Unexpected):
+        await lane.submit(order("T"))
+    assert len(store.batches) == 1
+
+
+async def test_a_fault_of_the_store_answers_the_batch_and_the_lane_goes_on(
+    lane: TokenLane, store: ScriptedStore
+) -> None:
+    store.script.append(RuntimeError("a bug"))
+    with pytest.raises(Unexpected):
+        await lane.submit(order("T"))
+    assert isinstance(await lane.submit(order("T")), Started)
+
+
+async def test_a_client_that_hangs_up_cancels_nothing(
+    lane: TokenLane, store: ScriptedStore
+) -> None:
+    gate = asyncio.Event()
+    store.script.append(gate)
+    caller = asyncio.ensure_future(lane.submit(order("T")))
+    await in_flight(store, 1)
+    caller.cancel()
+    gate.set()
+    await lane.drain()
+    assert "T" in store.world.tokens
+
+
+async def test_a_refusal_reaches_only_its_own_caller(lane: TokenLane) -> None:
+    await lane.submit(order("T"))
+    results = await asyncio.gather(
+        lane.submit(Fire("T", "nonsense")), lane.submit(order("U")), return_exceptions=True
+    )
+    assert isinstance(results[0], EventNotAllowed)
+    assert isinstance(results[1], Started)
