@@ -1,0 +1,126 @@
+"""Stateous runs a process as a graph of states, and keeps every run of it durable.
+
+What users import stands here, and is loaded when it is asked for: `import stateous` stays cheap.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from stateous.client import (
+        AsyncClient,
+        Client,
+        Entry,
+        FiredToken,
+        Health,
+        NotJson,
+        NotStateous,
+        StartedToken,
+        Token,
+        Unreachable,
+    )
+    from stateous.model.marks import Context, Event, Occurrence, StateRef, on_state
+    from stateous.model.names import END, ERROR, JOINED, START, TIMEOUT
+    from stateous.model.refusals import (
+        AttemptOver,
+        BadRequest,
+        BodyTooLarge,
+        ChildToken,
+        DatabaseBusy,
+        EventNotAllowed,
+        InvalidArgument,
+        InvalidBody,
+        InvalidContext,
+        InvalidPayload,
+        InvalidTokenId,
+        MethodNotAllowed,
+        NotFound,
+        NotServing,
+        Refusal,
+        StateousError,
+        TaskNotFound,
+        TaskNotHeld,
+        TokenNotActive,
+        TokenNotFound,
+        Unexpected,
+    )
+    from stateous.model.workflow import Workflow
+
+__all__ = [
+    "END",
+    "ERROR",
+    "JOINED",
+    "START",
+    "TIMEOUT",
+    "AsyncClient",
+    "AttemptOver",
+    "BadRequest",
+    "BodyTooLarge",
+    "ChildToken",
+    "Client",
+    "Context",
+    "DatabaseBusy",
+    "Entry",
+    "Event",
+    "EventNotAllowed",
+    "FiredToken",
+    "Health",
+    "InvalidArgument",
+    "InvalidBody",
+    "InvalidContext",
+    "InvalidPayload",
+    "InvalidTokenId",
+    "MethodNotAllowed",
+    "NotFound",
+    "NotJson",
+    "NotServing",
+    "NotStateous",
+    "Occurrence",
+    "Refusal",
+    "StartedToken",
+    "StateRef",
+    "StateousError",
+    "TaskNotFound",
+    "TaskNotHeld",
+    "Token",
+    "TokenNotActive",
+    "TokenNotFound",
+    "Unexpected",
+    "Unreachable",
+    "Workflow",
+    "on_state",
+]
+
+_NAMES: Final = {
+    "stateous.model.marks": ("Context", "Event", "Occurrence", "StateRef", "on_state"),
+    "stateous.model.names": ("END", "ERROR", "JOINED", "START", "TIMEOUT"),
+    "stateous.model.workflow": ("Workflow",),
+    "stateous.client": (
+        "AsyncClient",
+        "Client",
+        "Entry",
+        "FiredToken",
+        "Health",
+        "NotJson",
+        "NotStateous",
+        "StartedToken",
+        "Token",
+        "Unreachable",
+    ),
+}
+_HOME: Final = {name: module for module, names in _NAMES.items() for name in names}
+
+
+def __getattr__(name: str) -> object:
+    """Load what is asked for from where it lives; a name that has no other home is a refusal."""
+    if name not in __all__:
+        raise AttributeError(f"module 'stateous' has no attribute {name!r}")
+    found: object = getattr(import_module(_HOME.get(name, "stateous.model.refusals")), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
