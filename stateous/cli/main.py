@@ -20,6 +20,7 @@ app = typer.Typer(
     name="stateous",
     help="Run a process as a graph of states, and keep every run of it.",
     add_completion=False,
+    pretty_exceptions_enable=False,  # they would show values, passwords among them
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stateous.cli.documents import read_document
+from stateous.model.refusals import StateousError
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -40,6 +41,10 @@ Context = Annotated[
 LOCAL = "http://127.0.0.1:8080"
 
 
+class NoOutcome(StateousError):
+    """A report says neither or both of an event and a failure."""
+
+
 @app.command()
 def start(token: Id, *, context: Context = None, url: Url = LOCAL) -> None:
     """Start a token; one that exists is shown as it is."""
@@ -64,7 +69,7 @@ def fire(
     document = read_document(payload or (), option="--payload")
     with _client(url) as client:
         fired = client.fire(token, event, document, key=key)
-        _show(fired.token, duplicate=fired.duplicate)
+        _show(fired, duplicate=fired.duplicate)
 
 
 @app.command()
@@ -87,14 +92,16 @@ def report(
 ) -> None:
     """Report the outcome of a task that waits for someone outside."""
     if (event is None) == (failed is None):
-        raise typer.BadParameter("a report takes an EVENT or --failed TEXT, one of the two")
+        raise NoOutcome("a report takes an EVENT or --failed TEXT, one of the two")
     carried = read_document(payload or (), option="--payload")
     changes = read_document(context or (), option="--context")
     with _client(url) as client:
         if failed is not None:
-            _show(client.report(task, error=failed, attempt=attempt))
+            _show(client.report(task, kind="failed", error=failed, attempt=attempt))
         else:
-            _show(client.report(task, event, carried, context=changes, attempt=attempt))
+            _show(
+                client.report(task, event=event, payload=carried, context=changes, attempt=attempt)
+            )
 
 
 @app.command()
