@@ -1,0 +1,124 @@
+"""Bodies as commands of the engine, each checked in the wire's order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Literal, NamedTuple
+
+from stateous.engine.commands import Beat, Claim, Fire, Note, Report, SetMemory, Start
+from stateous.engine.family import Schedule
+from stateous.model.refusals import (
+    InvalidArgument,
+    InvalidBody,
+    InvalidContext,
+    InvalidPayload,
+)
+from stateous.model.wire import fields
+from stateous.model.wire.body import Body
+from stateous.model.wire.query import idempotency_key
+
+_REPLACED = str.maketrans({"\0": "\ufffd"})
+
+
+class ClaimAsked(NamedTuple):
+    """A claim as it came: `wait` in seconds, and whether it asked for a list (`max`)."""
+
+    claim: Claim
+    wait: float
+    many: bool
+
+
+def start_asked(body: Body) -> Start:
+    """`{token, context?}`. Raises InvalidTokenId and InvalidContext."""
+    token = fields.token_id(body)
+    context = fields.document(body, "context", InvalidContext)
+    body.refuse_nul(context, "'context'", InvalidContext)
+    fields.check_token_id(token)
+    return Start(token, context or {})
+
+
+def fire_asked(token: str, event: str, body: Body, headers: Iterable[tuple[bytes, bytes]]) -> Fire:
+    """`{payload?}` and the header Idempotency-Key. Raises InvalidPayload."""
+    payload = fields.document(body, "payload", InvalidPayload)
+    body.refuse_nul(payload, "'payload'", InvalidPayload)
+    # The ledger keeps the path's text even of an event that nobody declared.
+    return Fire(token, event.translate(_REPLACED), payload, idempotency_key(headers))
+
+
+def claim_asked(body: Body) -> ClaimAsked:
+    """`{supervisor, states, request?, max?, wait?}`. Raises InvalidArgument and InvalidBody."""
+    supervisor = fields.supervisor(body)
+    states = fields.states(body)
+    request = fields.request_id(body)
+    most = fields.most_grants(body)
+    wait = fields.wait_for(body)
+    claim = Claim(supervisor=supervisor, states=states, request=request, max=most or 1)
+    return ClaimAsked(claim, wait, many=most is not None)
+
+
+def beat_asked(body: Body) -> Beat:
+    """`{supervisor, tasks}`. Raises InvalidArgument and InvalidBody."""
+    supervisor = fields.supervisor(body)
+    return Beat(supervisor, fields.tasks(body))
+
+
+def report_asked(task: int, body: Body) -> Report:
+    """`{kind, event?, payload?, error?, context?, schedules?, attempt?, supervisor?}`.
+
+    Raises InvalidArgument and InvalidBody, whatever the kind; for `event` and `waiting` also InvalidContext
+    and InvalidPayload. What the kind does not look at is left out of the command.
+    """
+    supervisor = fields.supervisor_or_none(body)
+    kind = _kind(body)
+    event = fields.text(body, "event", InvalidBody) if kind == "event" else ""
+    error = fields.text(body, "error", InvalidBody) if kind == "failed" else ""
+    body.refuse_nul(event, "'event'", InvalidBody)
+    asked = fields.schedules(body)
+    attempt = fields.attempt(body, InvalidBody)
+    payload = fields.document(body, "payload", InvalidBody)
+    context = fields.document(body, "context", InvalidBody)
+    if kind == "failed":
+        # A report must not be lost because its error is ugly.
+        error = error.translate(_REPLACED)
+        return Report(task=task, kind=kind, error=error, attempt=attempt, supervisor=supervisor)
+    body.refuse_nul(context, "'context'", InvalidContext)
+    for schedule in asked:
+        body.refuse_nul(list(schedule), "a schedule", InvalidPayload)
+    if kind == "event":
+        body.refuse_nul(payload, "'payload'", InvalidPayload)
+    return Report(
+        task=task,
+        kind=kind,
+        event=event,
+        payload=payload if kind == "event" else None,
+        context=context,
+        schedules=tuple(Schedule(*schedule) for schedule in asked),
+        attempt=attempt,
+        supervisor=supervisor,
+    )
+
+
+def note_asked(task: int, body: Body) -> Note:
+    """`{text, attempt?}`. Raises InvalidPayload and InvalidArgument."""
+    text = fields.note_text(body)
+    attempt = fields.attempt(body, InvalidArgument, largest=fields.LARGEST_INTEGER)
+    return Note(task=task, text=text, attempt=attempt)
+
+
+def memory_asked(task: int, body: Body) -> SetMemory:
+    """`{key, value, attempt?}`. Raises InvalidPayload, InvalidBody and InvalidArgument."""
+    key = fields.memory_key(body)
+    if "value" not in body.fields:
+        raise InvalidBody("'value' is missing: null deletes the key")
+    value = body.fields["value"]
+    body.refuse_nul(value, "'value'", InvalidPayload)
+    attempt = fields.attempt(body, InvalidArgument, largest=fields.LARGEST_INTEGER)
+    return SetMemory(task=task, key=key, value=value, attempt=attempt)
+
+
+def _kind(body: Body) -> Literal["event", "waiting", "failed"]:
+    match body.fields.get("kind"):
+        case "event" | "waiting" | "failed" as kind:
+            return kind
+        case _:
+            raise InvalidBody("'kind' is 'event', 'waiting' or 'failed'")

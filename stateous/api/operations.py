@@ -1,0 +1,249 @@
+"""What the OpenAPI document says of each route: its body, its answers, and every refusal."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from litestar.openapi.spec import OpenAPIType, Schema
+
+from stateous.api import shapes
+from stateous.api.document import Told, described, many, one, one_of, parameter
+from stateous.api.replies import Duplicate, Entry, Grant, Grants, Health, Lost, Token
+from stateous.model.refusals import (
+    AttemptOver,
+    BadRequest,
+    BodyTooLarge,
+    ChildToken,
+    DatabaseBusy,
+    EventNotAllowed,
+    InvalidArgument,
+    InvalidBody,
+    InvalidContext,
+    InvalidPayload,
+    InvalidTokenId,
+    NotFound,
+    NotServing,
+    TaskNotFound,
+    TaskNotHeld,
+    TokenNotActive,
+    TokenNotFound,
+)
+from stateous.model.wire import fields, query
+
+_TOKEN: Final = parameter(
+    "path",
+    "token",
+    "A token's id, in its exact case.",
+    Schema(type=OpenAPIType.STRING, min_length=1),
+    required=True,
+)
+_EVENT: Final = parameter(
+    "path",
+    "event",
+    "An event that the token's own workflow declares.",
+    Schema(type=OpenAPIType.STRING, min_length=1),
+    required=True,
+)
+_TASK: Final = parameter(
+    "path",
+    "task",
+    "A task's number.",
+    Schema(type=OpenAPIType.INTEGER, minimum=1, maximum=fields.LARGEST_INTEGER),
+    required=True,
+)
+_KEY: Final = parameter(
+    "header",
+    "Idempotency-Key",
+    "Makes a repeat of this event safe: it is applied at most once in the token's life.",
+    Schema(type=OpenAPIType.STRING, min_length=1, max_length=query.LONGEST_KEY),
+)
+_STATUS: Final = parameter(
+    "query",
+    "status",
+    "Only tokens of this status.",
+    Schema(type=OpenAPIType.STRING, enum=list(query.STATUSES)),
+)
+_LIMIT: Final = parameter(
+    "query",
+    "limit",
+    "How many tokens at most.",
+    Schema(type=OpenAPIType.INTEGER, minimum=1, maximum=query.LONGEST_LISTING, default=100),
+)
+_PARENT: Final = parameter(
+    "query",
+    "parent",
+    "Only the child tokens of this one.",
+    Schema(type=OpenAPIType.STRING, min_length=1, max_length=query.LONGEST_PARENT),
+)
+_AFTER: Final = parameter(
+    "query",
+    "after",
+    "Only entries with a higher number.",
+    Schema(type=OpenAPIType.INTEGER, minimum=0, maximum=fields.LARGEST_INTEGER, default=0),
+)
+_PART: Final = parameter(
+    "query",
+    "limit",
+    "How many entries at most; all when absent.",
+    Schema(type=OpenAPIType.INTEGER, minimum=1, maximum=fields.LARGEST_INTEGER),
+)
+
+_DATABASE: Final = (DatabaseBusy, NotServing)
+_BODY: Final = (BadRequest, BodyTooLarge, InvalidBody)
+_OF_TOKEN: Final = (TokenNotFound, NotFound)
+_OF_TASK: Final = (TaskNotFound, NotFound)
+_AFTER_IT: Final = Told("The token after it.", one(Token))
+_NO_CONTENT: Final = Told("Done.")
+
+START: Final = described(
+    "token_start",
+    "Start a token",
+    body=shapes.StartBody,
+    answers={
+        201: Told("The token was started.", one(Token)),
+        200: Told("A token with this id exists: here it is, unchanged.", one(Token)),
+    },
+    refusals=(*_BODY, InvalidTokenId, InvalidContext, *_DATABASE),
+)
+LIST: Final = described(
+    "tokens_list",
+    "List tokens, those that entered their state last first",
+    parameters=[_STATUS, _LIMIT, _PARENT],
+    answers={200: Told("The tokens.", many(Token))},
+    refusals=(InvalidArgument, *_DATABASE),
+)
+GET: Final = described(
+    "token_get",
+    "Show a token",
+    parameters=[_TOKEN],
+    answers={200: Told("The token.", one(Token))},
+    refusals=(*_OF_TOKEN, *_DATABASE),
+)
+HISTORY: Final = described(
+    "token_history",
+    "Show a token's history",
+    parameters=[_TOKEN, _AFTER, _PART],
+    answers={200: Told("Its entries in order, numbered without a gap.", many(Entry))},
+    refusals=(*_OF_TOKEN, InvalidArgument, *_DATABASE),
+)
+FIRE: Final = described(
+    "event_fire",
+    "Fire an event at a token",
+    parameters=[_TOKEN, _EVENT, _KEY],
+    body=shapes.FireBody,
+    body_required=False,
+    answers={
+        200: Told(
+            "The token after it; or, for a key that was used before, the token as it is now.",
+            one_of(Token, Duplicate),
+        )
+    },
+    refusals=(
+        *_BODY,
+        *_OF_TOKEN,
+        InvalidPayload,
+        EventNotAllowed,
+        TokenNotActive,
+        *_DATABASE,
+    ),
+)
+PAUSE: Final = described(
+    "token_pause",
+    "Pause a top token and its children",
+    parameters=[_TOKEN],
+    answers={200: _AFTER_IT},
+    refusals=(*_OF_TOKEN, ChildToken, TokenNotActive, *_DATABASE),
+)
+RESUME: Final = described(
+    "token_resume",
+    "Resume a paused token; what was held is applied",
+    parameters=[_TOKEN],
+    answers={200: _AFTER_IT},
+    refusals=(*_OF_TOKEN, ChildToken, TokenNotActive, *_DATABASE),
+)
+CANCEL: Final = described(
+    "token_cancel",
+    "Cancel a top token and its children",
+    parameters=[_TOKEN],
+    answers={200: _AFTER_IT},
+    refusals=(*_OF_TOKEN, ChildToken, TokenNotActive, *_DATABASE),
+)
+CLAIM: Final = described(
+    "task_claim",
+    "Claim ready tasks of some states",
+    body=shapes.ClaimBody,
+    answers={
+        200: Told("The task; a list of tasks when `max` was given.", one_of(Grant, Grants)),
+        204: Told("No task is ready."),
+    },
+    refusals=(*_BODY, InvalidArgument, *_DATABASE),
+)
+HEARTBEAT: Final = described(
+    "task_heartbeat",
+    "Renew the leases of tasks",
+    body=shapes.HeartbeatBody,
+    answers={200: Told("The tasks that this supervisor does not hold.", one(Lost))},
+    refusals=(*_BODY, InvalidArgument, *_DATABASE),
+)
+REPORT: Final = described(
+    "task_report",
+    "Report how a routine ended",
+    parameters=[_TASK],
+    body=shapes.ReportBody,
+    answers={200: _AFTER_IT},
+    refusals=(
+        *_BODY,
+        *_OF_TASK,
+        InvalidArgument,
+        InvalidContext,
+        InvalidPayload,
+        EventNotAllowed,
+        TaskNotHeld,
+        AttemptOver,
+        *_DATABASE,
+    ),
+)
+NOTE: Final = described(
+    "task_note",
+    "Write a progress line into the token's history",
+    parameters=[_TASK],
+    body=shapes.NoteBody,
+    answers={204: _NO_CONTENT},
+    refusals=(
+        *_BODY,
+        *_OF_TASK,
+        InvalidArgument,
+        InvalidPayload,
+        TaskNotHeld,
+        AttemptOver,
+        *_DATABASE,
+    ),
+)
+MEMORY: Final = described(
+    "task_memory",
+    "Write or delete one key of a routine's memory",
+    parameters=[_TASK],
+    body=shapes.MemoryBody,
+    answers={204: _NO_CONTENT},
+    refusals=(
+        *_BODY,
+        *_OF_TASK,
+        InvalidArgument,
+        InvalidPayload,
+        TaskNotHeld,
+        AttemptOver,
+        *_DATABASE,
+    ),
+)
+WORKFLOW: Final = described(
+    "workflow_get",
+    "Show the graph that is served",
+    answers={200: Told("The graph document.", Schema(type=OpenAPIType.OBJECT))},
+    refusals=(),
+)
+HEALTH: Final = described(
+    "health_get",
+    "Say what is served, and by which version",
+    answers={200: Told("It serves.", one(Health))},
+    refusals=(),
+)

@@ -1,0 +1,53 @@
+"""What the API asks of the control plane: nothing in this layer knows more about it."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Protocol, cast
+
+from stateous.engine.answers import Answer, Granted
+from stateous.engine.commands import Beat, Claim, Command
+from stateous.engine.family import Entry, Token
+from stateous.model.graph import Graph
+
+if TYPE_CHECKING:
+    from stateous.api.refusals import Asked
+
+
+class Plane(Protocol):
+    """A control plane that serves one graph. Each call may raise a Refusal."""
+
+    @property
+    def graph(self) -> Graph: ...
+
+    @property
+    def lease_for(self) -> timedelta: ...
+
+    async def submit(self, command: Command) -> Answer:
+        """Decide a command, on disk when it answers."""
+        ...
+
+    async def claim(self, claim: Claim) -> Granted:
+        """Give ready tasks to a supervisor; empty when there is none."""
+        ...
+
+    async def beat(self, beat: Beat) -> tuple[int, ...]:
+        """Renew leases; the tasks that are lost, ascending, each once."""
+        ...
+
+    async def token(self, token: str) -> Token:
+        """A token by its exact id; raises TokenNotFound."""
+        ...
+
+    async def tokens(self, *, status: str | None, parent: str | None, limit: int) -> list[Token]:
+        """Tokens by `entered_at` descending, then by id."""
+        ...
+
+    async def history(self, token: str, *, after: int = 0, limit: int | None = None) -> list[Entry]:
+        """A token's ledger in order; raises TokenNotFound."""
+        ...
+
+
+def plane_of(request: Asked) -> Plane:
+    """The plane that the application was built with."""
+    return cast("Plane", request.scope["litestar_app"].state["plane"])

@@ -1,0 +1,133 @@
+"""Serving the application on a socket: uvicorn with uvloop and httptools, stopped without cutting answers off."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import socket
+import sys
+from collections.abc import Coroutine, Generator
+from typing import Any, Final, TypeVar
+
+import msgspec
+import uvicorn
+from litestar.types import ASGIApp
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+
+from stateous.model.refusals import BadRequest, StateousError
+
+if sys.platform != "win32":
+    import uvloop
+
+T = TypeVar("T")
+
+KEPT_ALIVE_FOR: Final = 75
+"""Seconds that an idle connection is kept: more than a supervisor's heartbeat lets pass between two requests."""
+
+STOPPED_WITHIN: Final = 15
+"""Seconds that requests in progress have at a stop: more than a command's deadline of 10 s."""
+
+
+class CannotListen(StateousError):
+    """The address cannot be listened on: the port is in use, the host is not ours, the port is reserved."""
+
+
+def bind_socket(host: str, port: int) -> socket.socket:
+    """A socket bound to the address, not yet listening; port 0 takes a free one. Raises CannotListen."""
+    bound: socket.socket | None = None
+    try:
+        family, kind, _, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        # asyncio sets TCP_NODELAY only on a socket whose protocol says TCP; without it each answer on a
+        # kept connection waits 40 ms for a delayed acknowledgement.
+        bound = socket.socket(family, kind, socket.IPPROTO_TCP)
+        if os.name == "posix":
+            bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.bind(address)
+    except OSError as fault:
+        if bound is not None:
+            bound.close()
+        reason = (fault.strerror or str(fault)).lower()
+        raise CannotListen(f"cannot listen on {host}:{port}: {reason}") from None
+    bound.setblocking(False)
+    return bound
+
+
+class Server:
+    """One run of the HTTP server on a bound socket, in the running event loop. It watches no signals."""
+
+    def __init__(self, app: ASGIApp, listening: socket.socket) -> None:
+        self._listening = listening
+        self._uvicorn = _Uvicorn(
+            uvicorn.Config(
+                app,  # pyright: ignore[reportArgumentType] - the same protocol in Litestar's words
+                http=_Protocol,
+                ws="none",
+                lifespan="off",
+                log_config=None,
+                access_log=False,
+                proxy_headers=False,
+                server_header=False,
+                timeout_keep_alive=KEPT_ALIVE_FOR,
+                timeout_graceful_shutdown=STOPPED_WITHIN,
+            )
+        )
+
+    async def serve(self) -> None:
+        """Answer requests until `stop`; returns when those in progress are answered.
+
+        Raises OSError when another process took the port between `bind_socket` and now.
+        """
+        await self._uvicorn.serve([self._listening])
+
+    async def ready(self) -> None:
+        """Wait until connections are taken."""
+        await self._uvicorn.listens.wait()
+
+    def stop(self) -> None:
+        """Take no more connections, finish what is in progress."""
+        self._uvicorn.should_exit = True
+
+    def stop_at_once(self) -> None:
+        """Stop without waiting for what is in progress."""
+        self._uvicorn.should_exit = True
+        self._uvicorn.force_exit = True
+
+
+def run_loop(main: Coroutine[Any, Any, T]) -> T:
+    """Run the coroutine on the event loop that the server is measured with: uvloop, where there is one."""
+    if sys.platform == "win32":
+        return asyncio.run(main)
+    return uvloop.run(main)
+
+
+class _Uvicorn(uvicorn.Server):
+    """uvicorn, told when it listens, and without its own hands on the process's signals."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.listens = asyncio.Event()
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self.listens.set()
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Generator[None, None, None]:
+        yield
+
+
+class _Protocol(HttpToolsProtocol):
+    """HTTP that answers what is not HTTP with a refusal like all others."""
+
+    def send_400_response(self, msg: str) -> None:
+        body = msgspec.json.encode(
+            {"error": f"the request cannot be read: {msg}", "code": BadRequest.code}
+        )
+        self.transport.write(
+            b"%scontent-type: application/json\r\ncontent-length: %d\r\nconnection: close\r\n\r\n%s"
+            % (STATUS_LINE[400], len(body), body)
+        )
+        self.transport.close()

@@ -1,0 +1,117 @@
+"""What bodies look like, for the OpenAPI document: nothing reads requests with these.
+
+A fault has its own code and its place in an order, which a schema cannot say; `commands` checks them.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final, Literal
+
+import msgspec
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from stateous.api.replies import Duplicate, Entry, Grant, Grants, Health, Lost, Token
+from stateous.model.wire import fields
+
+Document = dict[str, Any]
+Supervisor = Annotated[str, Meta(min_length=1, max_length=fields.LONGEST_SUPERVISOR)]
+Task = Annotated[int, Meta(ge=1, le=fields.LARGEST_INTEGER)]
+Delay = Annotated[str, Meta(pattern="^[1-9][0-9]*[smhd]$", description="At most 3650 days.")]
+
+
+class StartBody(Struct):
+    """A token's id, and its business data."""
+
+    token: Annotated[str, Meta(pattern="^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$")]
+    context: Document | UnsetType | None = UNSET
+
+
+class FireBody(Struct):
+    """What the event carries; an event without a model carries nothing."""
+
+    payload: Document | UnsetType | None = UNSET
+
+
+class ClaimBody(Struct):
+    """Who claims, tasks of which states, and how many at most."""
+
+    supervisor: Supervisor
+    states: Annotated[
+        list[Annotated[str, Meta(min_length=1, max_length=fields.LONGEST_STATE)]],
+        Meta(max_length=fields.MOST_IN_A_LIST),
+    ]
+    request: Annotated[str, Meta(pattern="^[A-Za-z0-9._-]{1,64}$")] | UnsetType | None = UNSET
+    max: Annotated[int, Meta(ge=1, le=fields.MOST_IN_A_LIST)] | UnsetType | None = UNSET
+    wait: Annotated[float, Meta(ge=0, le=fields.LONGEST_WAIT)] | UnsetType | None = UNSET
+
+
+class HeartbeatBody(Struct):
+    """Who works on which tasks."""
+
+    supervisor: Supervisor
+    tasks: Annotated[list[Task], Meta(max_length=fields.MOST_IN_A_LIST)]
+
+
+class Schedule(Struct):
+    """An event that the clock fires later."""
+
+    event: str
+    after: Delay
+    payload: Document | UnsetType | None = UNSET
+
+
+class ReportBody(Struct):
+    """How a routine ended. `event` belongs to the kind `event`, `error` to the kind `failed`."""
+
+    kind: Literal["event", "waiting", "failed"]
+    event: str | UnsetType = UNSET
+    payload: Document | UnsetType | None = UNSET
+    error: str | UnsetType = UNSET
+    context: Document | UnsetType | None = UNSET
+    schedules: list[Schedule] | UnsetType = UNSET
+    attempt: Annotated[int, Meta(ge=1)] | UnsetType | None = UNSET
+    supervisor: Supervisor | UnsetType | None = UNSET
+
+
+class NoteBody(Struct):
+    """A progress line; spaces around it are cut off."""
+
+    text: Annotated[str, Meta(min_length=1, description="At most 500 characters when trimmed.")]
+    attempt: Task | UnsetType | None = UNSET
+
+
+class MemoryBody(Struct):
+    """One key of the routine's memory; null deletes it."""
+
+    key: Annotated[str, Meta(min_length=1, max_length=fields.LONGEST_MEMORY_KEY)]
+    value: Any
+    attempt: Task | UnsetType | None = UNSET
+
+
+SHAPES: Final[tuple[type[Struct], ...]] = (
+    StartBody,
+    FireBody,
+    ClaimBody,
+    HeartbeatBody,
+    ReportBody,
+    NoteBody,
+    MemoryBody,
+    Token,
+    Duplicate,
+    Grant,
+    Grants,
+    Lost,
+    Entry,
+    Health,
+)
+
+
+def reference(shape: type[Struct]) -> str:
+    """Where the document keeps the shape."""
+    return f"#/components/schemas/{shape.__name__}"
+
+
+def components() -> dict[str, Any]:
+    """The JSON Schema of every shape, by name."""
+    _, found = msgspec.json.schema_components(SHAPES, ref_template="#/components/schemas/{name}")
+    return found
