@@ -23,8 +23,8 @@ class Plane(Protocol):
     @property
     def lease_for(self) -> timedelta: ...
 
-    async def submit(self, command: Command) -> Answer:
-        """Decide a command, on disk when it answers."""
+    async def submit(self, command: Command, *, size: int = 0) -> Answer:
+        """Decide a command, on disk when it answers. `size` is its body's in bytes, which bounds a batch."""
         ...
 
     async def claim(self, claim: Claim) -> Granted:

@@ -48,24 +48,27 @@ async def task_heartbeat(request: Asked) -> ASGIApp:
 @answering
 async def task_report(request: Asked) -> ASGIApp:
     task = task_id(request.scope["path_params"]["task"])
-    command = report_asked(task, await body_of(request))
-    return answer_reply(await plane_of(request).submit(command))
+    body = await body_of(request)
+    command = report_asked(task, body)
+    return answer_reply(await plane_of(request).submit(command, size=body.size))
 
 
 @post("/tasks/{task:str}/note", operation_class=operations.NOTE)
 @answering
 async def task_note(request: Asked) -> ASGIApp:
     task = task_id(request.scope["path_params"]["task"])
-    command = note_asked(task, await body_of(request))
-    return answer_reply(await plane_of(request).submit(command))
+    body = await body_of(request)
+    command = note_asked(task, body)
+    return answer_reply(await plane_of(request).submit(command, size=body.size))
 
 
 @put("/tasks/{task:str}/memory", operation_class=operations.MEMORY)
 @answering
 async def task_memory(request: Asked) -> ASGIApp:
     task = task_id(request.scope["path_params"]["task"])
-    command = memory_asked(task, await body_of(request))
-    return answer_reply(await plane_of(request).submit(command))
+    body = await body_of(request)
+    command = memory_asked(task, body)
+    return answer_reply(await plane_of(request).submit(command, size=body.size))
 
 
 ROUTES = [task_claim, task_heartbeat, task_report, task_note, task_memory]

@@ -25,8 +25,9 @@ from stateous.model.wire.query import (
 @post("/tokens", operation_class=operations.START)
 @answering
 async def token_start(request: Asked) -> ASGIApp:
-    command = start_asked(await body_of(request))
-    return answer_reply(await plane_of(request).submit(command))
+    body = await body_of(request)
+    command = start_asked(body)
+    return answer_reply(await plane_of(request).submit(command, size=body.size))
 
 
 @get("/tokens", operation_class=operations.LIST)
@@ -59,7 +60,7 @@ async def event_fire(request: Asked) -> ASGIApp:
     body = await body_of(request)
     command = fire_asked(path["token"], path["event"], body, request.scope["headers"])
     _token(request)
-    return answer_reply(await plane_of(request).submit(command))
+    return answer_reply(await plane_of(request).submit(command, size=body.size))
 
 
 @post("/tokens/{token:str}/pause", operation_class=operations.PAUSE)

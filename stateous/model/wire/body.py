@@ -23,13 +23,14 @@ _decoder: Final = msgspec.json.Decoder()
 
 
 class Body:
-    """The JSON object that was sent: its fields, and whether any text in it may hold a NUL."""
+    """The JSON object that was sent: its fields, its size in bytes, and whether its text may hold a NUL."""
 
-    __slots__ = ("fields", "may_hold_nul")
+    __slots__ = ("fields", "may_hold_nul", "size")
 
-    def __init__(self, fields: dict[str, Any], *, may_hold_nul: bool) -> None:
+    def __init__(self, fields: dict[str, Any], *, may_hold_nul: bool, size: int = 0) -> None:
         self.fields = fields
         self.may_hold_nul = may_hold_nul
+        self.size = size
 
     def refuse_nul(self, value: Any, what: str, refusal: type[Refusal]) -> None:
         """Raise `refusal` when the JSON value holds a NUL in any text, keys included."""
@@ -56,7 +57,7 @@ def read_body(raw: bytes) -> Body:
     if not isinstance(read, dict):
         raise InvalidBody(f"the body is a JSON object, not {kind_of(read)}")
     # A NUL can only have come as an escape: raw control characters do not decode.
-    return Body(cast("dict[str, Any]", read), may_hold_nul=b"\\u0000" in raw)
+    return Body(cast("dict[str, Any]", read), may_hold_nul=b"\\u0000" in raw, size=len(raw))
 
 
 _TOO_DEEP: Final = f"the body is deeper than {DEEPEST} levels"
