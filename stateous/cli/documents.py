@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
@@ -43,7 +43,7 @@ def _read(text: str, *, option: str) -> dict[str, Any]:
         value = _json(os.fsencode(text), of=f"the value of {option}")
     if not isinstance(value, dict):
         raise NotADocument(f"{option} takes a JSON object, key=value, @FILE, or - for stdin")
-    return value
+    return cast("dict[str, Any]", value)
 
 
 def _json(raw: bytes, *, of: str) -> Any:

@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-import ipaddress
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from stateous.cli.addresses import read_listen
 from stateous.model.durations import parse_duration
 from stateous.model.refusals import StateousError
-
-if TYPE_CHECKING:
-    import socket
-
-
-class BadListen(StateousError):
-    """--listen is no host and port."""
 
 
 class BadLease(StateousError):
@@ -63,30 +56,8 @@ def serve(
     )
 
 
-def read_listen(text: str) -> tuple[str, int]:
-    """The host and the port of `HOST:PORT` or `[IPV6]:PORT`. Raises BadListen."""
-    host, colon, port = text.rpartition(":")
-    bracketed = host.startswith("[") and host.endswith("]")
-    bare = host[1:-1] if bracketed else host
-    is_port = port.isascii() and port.isdigit() and len(port) <= 5 and int(port) <= 65535
-    if not (colon and bare and is_port) or (":" in bare and not bracketed):
-        raise BadListen(f"--listen takes HOST:PORT, for example 127.0.0.1:8080, not {text!r}")
-    return bare, int(port)
-
-
 def _read_lease(text: str) -> timedelta:
     try:
         return parse_duration(text)
     except ValueError as error:
         raise BadLease(f"--lease takes a time, for example 120s or 5m: {error}") from error
-
-
-def url_of(listening: socket.socket) -> str:
-    """The URL that the socket answers at."""
-    host, port = listening.getsockname()[:2]
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
-
-
-def is_open(listening: socket.socket) -> bool:
-    """Whether other computers can reach the socket."""
-    return not ipaddress.ip_address(listening.getsockname()[0].split("%")[0]).is_loopback

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 
@@ -38,6 +38,7 @@ Context = Annotated[
         "--context", metavar="JSON", help="The business data: JSON, key=value, @FILE or -."
     ),
 ]
+PATIENCE = 15.0  # seconds; a control plane answers a command within 10
 LOCAL = "http://127.0.0.1:8080"
 
 
@@ -97,11 +98,9 @@ def report(
     changes = read_document(context or (), option="--context")
     with _client(url) as client:
         if failed is not None:
-            _show(client.report(task, kind="failed", error=failed, attempt=attempt))
+            _show(client.report(task, error=failed, attempt=attempt))
         else:
-            _show(
-                client.report(task, event=event, payload=carried, context=changes, attempt=attempt)
-            )
+            _show(client.report(task, event, carried, context=changes, attempt=attempt))
 
 
 @app.command()
@@ -166,10 +165,10 @@ def cancel(token: Id, *, url: Url = LOCAL) -> None:
 
 
 @contextmanager
-def _client(url: str) -> Iterator[Client]:
+def _client(url: str) -> Generator[Client]:
     from stateous.client import Client
 
-    with Client(url) as client:
+    with Client(url, timeout=PATIENCE) as client:
         yield client
 
 
