@@ -69,10 +69,10 @@ def unreachable(address: Address, why: object, *, done: bool) -> Again:
     return Again(Unreachable(f"{_cannot_reach(address)} ({said})"), done=done)
 
 
-def sentence_of(again: Again, *, address: Address) -> str:
-    """Why there is no final answer, as a log line begins."""
+def sentence_of(again: Again, *, shown: str) -> str:
+    """Why there is no final answer, as a log line begins; `shown` is the URL without a password."""
     if isinstance(again.cause, Refusal):
-        return f"the control plane at {address.shown} cannot answer now ({again.cause.sentence})"
+        return f"the control plane at {shown} cannot answer now ({again.cause.sentence})"
     return str(again.cause)
 
 

@@ -1,0 +1,115 @@
+"""The `ctx` of a routine: what `stateous.model.marks.Context` promises, for one attempt of one task."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, MutableMapping
+from datetime import timedelta
+from typing import Any, Literal
+
+from stateous.client.answers import Grant
+from stateous.client.calls import write_body
+from stateous.client.documents import NotJson, plain
+from stateous.model.durations import LONGEST, parse_duration
+from stateous.model.marks import Event, Occurrence
+from stateous_supervisor.outcome import payload_of
+
+Write = Callable[[Literal["note", "memory"], bytes], None]
+"""Puts a message of this task into the outbox; returns when it is on the disk."""
+
+
+class Memory(MutableMapping[str, Any]):
+    """A routine's memory as its grant brought it, with the writes of this attempt, which go out at once."""
+
+    def __init__(self, remembered: dict[str, Any], *, attempt: int, write: Write) -> None:
+        self._values = dict(remembered)
+        self._attempt = attempt
+        self._write = write
+
+    def __getitem__(self, key: str) -> Any:
+        return self._values[key]
+
+    def __setitem__(self, key: str, value: object) -> None:
+        """Remember a JSON value; None forgets the key. Raises NotJson, and ValueError for a bad key."""
+        if not 1 <= len(key) <= 128:
+            raise ValueError("a key of the memory has 1 to 128 characters")
+        kept = plain(value, f"memory.{key}", level=2)
+        body = {"key": key, "value": kept, "attempt": self._attempt}
+        self._write("memory", write_body(body))
+        if kept is None:
+            self._values.pop(key, None)
+        else:
+            self._values[key] = kept
+
+    def __delitem__(self, key: str) -> None:
+        if key not in self._values:
+            raise KeyError(key)
+        self[key] = None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __repr__(self) -> str:
+        return f"Memory({self._values!r})"
+
+
+class RunContext:
+    """One routine's view of its token. `changes` and `schedules` go out with the report."""
+
+    def __init__(self, grant: Grant, *, write: Write) -> None:
+        self.token = grant.token
+        self.task = grant.task
+        self.state = grant.state
+        self.visit = grant.visit
+        self.attempt = grant.attempt
+        self.entered_by = Occurrence(grant.entered_by.name, grant.entered_by.payload)
+        self.memory = Memory(grant.memory, attempt=grant.attempt, write=write)
+        self.changes: dict[str, Any] = {}
+        self.schedules: list[dict[str, Any]] = []
+        self._context = dict(grant.context)
+        self._write = write
+
+    def __getitem__(self, key: str, /) -> Any:
+        return self._context[key]
+
+    def __setitem__(self, key: str, value: object, /) -> None:
+        if not isinstance(key, str):  # pyright: ignore[reportUnnecessaryIsInstance] - a user's key
+            raise NotJson(f"the context's key {key!r:.80} is no text")
+        self._context[key] = self.changes[key] = plain(value, f"context.{key}", level=3)
+
+    def __contains__(self, key: object, /) -> bool:
+        return key in self._context
+
+    def get(self, key: str, default: Any = None, /) -> Any:
+        return self._context.get(key, default)
+
+    def note(self, text: str, /) -> None:
+        if not 1 <= len(text.strip()) <= 500:
+            raise ValueError("a note has 1 to 500 characters")
+        self._write("note", write_body({"text": text, "attempt": self.attempt}))
+
+    def schedule(self, event: Event | type[Event], /, *, after: str | timedelta) -> None:
+        happens = event() if isinstance(event, type) else event
+        payload = payload_of(happens)
+        wanted: dict[str, Any] = {"event": happens.name, "after": _spelled(after)}
+        if payload is not None:
+            wanted["payload"] = payload
+        self.schedules.append(wanted)
+
+    def __repr__(self) -> str:
+        return (
+            f"<context of task {self.task}: {self.state} of {self.token}, attempt {self.attempt}>"
+        )
+
+
+def _spelled(after: str | timedelta) -> str:
+    """A delay as the wire spells it. Raises ValueError for one that it cannot spell."""
+    if isinstance(after, str):
+        parse_duration(after)
+        return after
+    seconds = after.total_seconds()
+    if seconds < 1 or seconds != int(seconds) or after > LONGEST:
+        raise ValueError("a delay is a whole number of seconds, from 1 second to 3650 days")
+    return f"{int(seconds)}s"

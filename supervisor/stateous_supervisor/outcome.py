@@ -1,0 +1,152 @@
+"""What a routine's end is turned into: an event, waiting, or a failure; and the report that says so."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from inspect import iscoroutine
+from typing import Any, Final, cast
+
+import msgspec
+
+from stateous.client.calls import write_body
+from stateous.client.documents import NotJson, plain
+from stateous.model.marks import Event, StateRef
+
+LONGEST_ERROR: Final = 10_000
+
+
+class Emitted(msgspec.Struct, frozen=True):
+    """The routine returned an event; the payload is plain JSON, None when there is none."""
+
+    event: str
+    payload: dict[str, Any] | None
+
+
+class Waits(msgspec.Struct, frozen=True):
+    """The routine returned None: the task waits for someone outside, or for a timer."""
+
+
+class Failed(msgspec.Struct, frozen=True):
+    """The routine raised, or what it returned is no outcome; `error` can be sent as it is."""
+
+    error: str
+
+
+Outcome = Emitted | Waits | Failed
+
+
+def outcome_of(result: object, *, state: StateRef, where: str) -> Outcome:
+    """The outcome that a routine's result means. `where` names the routine in the sentence of a failure."""
+    match result:
+        case None:
+            return Waits()
+        case Event():
+            return _emitted(result, state=state, where=where)
+        case type() if issubclass(result, Event) and result.model is None:
+            return _emitted(result(), state=state, where=where)
+        case type() if issubclass(result, Event):
+            problem = f"the event {result.name!r} without its payload: return an instance of it"
+        case _:
+            if iscoroutine(result):
+                result.close()  # nobody awaits it any more, and Python would warn of it
+            problem = f"a {type(result).__name__}: it must return an event, or None to wait"
+    return Failed(f"{where} returned {problem}")
+
+
+def _emitted(event: Event, *, state: StateRef, where: str) -> Outcome:
+    returned = f"{where} returned the event {event.name!r}"
+    if event.name not in state.emits:
+        return Failed(f"{returned}, which the state {state.name!r} does not emit")
+    try:
+        return Emitted(event.name, payload_of(event))
+    except NotJson as problem:
+        return Failed(clean(f"{returned}, and {problem}"))
+
+
+def payload_of(event: Event) -> dict[str, Any] | None:
+    """What an event carries, as plain JSON. Raises NotJson, naming the field."""
+    if event.payload is None:
+        return None
+    payload = plain(event.payload, "payload", level=2)
+    if not isinstance(payload, dict):
+        raise NotJson(f"payload is a {type(event.payload).__name__}, and no object")
+    return cast("dict[str, Any]", payload)
+
+
+def failure_of(error: BaseException) -> Failed:
+    """The failure of a routine that raised; an exception whose text cannot be had is named all the same."""
+    try:
+        text = str(error)
+    except Exception:  # noqa: BLE001 - a user's __str__ may do anything
+        text = ""
+    name = type(error).__name__
+    return Failed(clean(f"{name}: {text}" if text else name))
+
+
+def clean(text: str) -> str:
+    """The text without what no database keeps (NUL, halves of surrogate pairs), at most 10,000 characters."""
+    if len(text) > LONGEST_ERROR:
+        text = text[: LONGEST_ERROR - 1] + "…"
+    text = text.replace("\x00", "\ufffd")
+    return (
+        text
+        if text.isascii()
+        else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    )
+
+
+def report_body(
+    outcome: Outcome,
+    *,
+    context: Mapping[str, Any],
+    schedules: Sequence[Mapping[str, Any]],
+    attempt: int,
+    supervisor: str,
+) -> bytes:
+    """The body of the report; the context's changes and the schedules are those of a routine that did not fail."""
+    body: dict[str, Any] = {"attempt": attempt, "supervisor": supervisor}
+    match outcome:
+        case Failed(error):
+            return write_body({"kind": "failed", "error": error, **body})
+        case Waits():
+            body["kind"] = "waiting"
+        case Emitted(event, payload):
+            body |= {"kind": "event", "event": event}
+            if payload is not None:
+                body["payload"] = payload
+    if context:
+        body["context"] = context
+    if schedules:
+        body["schedules"] = schedules
+    return write_body(body)
+
+
+class _Report(msgspec.Struct):
+    """What is read back of a report's body."""
+
+    kind: str
+    event: str = ""
+    error: str = ""
+    attempt: int | None = None
+    supervisor: str | None = None
+
+
+def said_in(report: bytes) -> str:
+    """A report in a log line: `passed`, `waiting`, `failed: …`."""
+    body = msgspec.json.decode(report, type=_Report)
+    match body.kind:
+        case "event":
+            return body.event
+        case "failed":
+            return f"failed: {body.error.partition(chr(10))[0][:200]}"
+        case kind:
+            return kind
+
+
+def failed_instead(report: bytes, why: str) -> bytes | None:
+    """The report that the attempt failed, in place of one that nobody takes; None if it says so already."""
+    body = msgspec.json.decode(report, type=_Report)
+    if body.kind == "failed":
+        return None
+    instead = {"kind": "failed", "error": clean(why), "attempt": body.attempt}
+    return write_body({**instead, "supervisor": body.supervisor})
