@@ -17,9 +17,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from stateous.cli.main import without_passwords
 from stateous.client import Client
 from stateous.model.refusals import StateousError
+from stateous.store.urls import without_password
 
 STATEOUS = str(Path(sys.executable).with_name("stateous"))
 PATIENCE = 60.0  # seconds until something that must happen counts as failed
@@ -87,7 +87,7 @@ class Demo:
         return said
 
     def show(self, arguments: tuple[str, ...], *, behind: str = "") -> None:
-        print(f"\n$ stateous {without_passwords(shlex.join(arguments))}{behind}", flush=True)
+        print(f"\n$ stateous {without_password(shlex.join(arguments))}{behind}", flush=True)
 
     def wait_for(self, what: str, happened: Callable[[], bool]) -> None:
         """Look until it happened. Raises Failed when it takes too long, or something ended before."""
@@ -181,7 +181,7 @@ def main() -> int:
             print("\nstopped by Ctrl-C", file=sys.stderr)
             return 130
         except (Failed, StateousError, OSError) as error:
-            print(f"\nthe demo failed: {without_passwords(str(error))}", file=sys.stderr)
+            print(f"\nthe demo failed: {without_password(str(error))}", file=sys.stderr)
             return 1
         finally:
             demo.abandon()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import sys
 from io import TextIOWrapper
 from typing import Annotated
@@ -29,8 +28,6 @@ app.add_typer(initialise.app, name="init")
 app.command("serve")(serve.serve)
 app.command("supervise")(supervise.supervise)
 app.add_typer(tokens.app, name="token")
-
-_PASSWORD = re.compile(r"(?<=://)(?P<user>[^\s/@:'\"]*):[^\s/'\"]*@")
 
 
 @app.callback(invoke_without_command=True)
@@ -78,15 +75,12 @@ def command(arguments: list[str]) -> int:
 
 
 def _fail(sentence: str, *, code: int = 1) -> int:
-    typer.echo(f"error: {without_passwords(sentence)}", err=True)
+    from stateous.store.urls import without_password
+
+    typer.echo(f"error: {without_password(sentence)}", err=True)
     return code
 
 
 def _said(error: OSError) -> str:
     reason = (error.strerror or str(error)).lower()
     return f"{error.filename}: {reason}" if error.filename else reason
-
-
-def without_passwords(text: str) -> str:
-    """The text with the password of every URL in it replaced by `***`."""
-    return _PASSWORD.sub(r"\g<user>:***@", text)
