@@ -93,7 +93,9 @@ class Store(Protocol):
         """The structure and checksum on record, and whether any token is active or paused."""
         ...
 
-    async def graph_record(self, *, structure: str, checksum: str, graph: str, serving: str) -> None:
+    async def graph_record(
+        self, *, structure: str, checksum: str, graph: str, serving: str
+    ) -> None:
         """Put the graph on record, and who serves since when."""
         ...
 
@@ -138,7 +140,6 @@ class Store(Protocol):
     async def timers_due(self, now: datetime, *, limit: int) -> list[tuple[int, str]]:
         """Pending timers of active tokens due at or before `now`, by (due_at, id): id and token."""
         ...
-
 
     @property
     def is_serving(self) -> bool:

@@ -1,0 +1,8 @@
+-- Lists tokens by entered_at, latest first, then by id. The statuses come as a JSON list; with no lateral
+-- join, all of their rows are sorted. Zero rows: none match.
+select t.token, t.root, t.parent, t.workflow, t.state, t.status, t.visit, t.seq,
+       t.context, t.counts, t.visits, t.entered_by, t.task,
+       t.children_open, t.held_count, t.created_at, t.entered_at, t.changed_at, t.paused_at
+from tokens t where t.status in (select value from json_each(:statuses))
+order by t.entered_at desc, t.token
+limit :limit

@@ -1,0 +1,162 @@
+"""Lock, then read: everything that a batch needs, in one round trip of several statements.
+
+In READ COMMITTED each statement sees what was committed when it began. So the locks come first, in
+statements of their own, and what is read after them, under a fresh snapshot, is what the locks protect.
+Locks are taken in the order fence, top tokens by id, ids that are about to be started, tasks by id.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from psycopg import AsyncCursor
+
+from stateous.engine.facts import Need
+from stateous.store.gathering import Gathered, Leftovers, offer_ids
+from stateous.store.postgres.session import Connection, Place
+from stateous.store.statements import postgres_statement
+from stateous.store.wanted import Wanted, rows_text
+
+Cursor = AsyncCursor[tuple[Any, ...]]
+
+BRIEFLY = 1.0
+"""How long a need waits for a lock (seconds) while the batch already holds others."""
+
+
+class Loaded(msgspec.Struct):
+    """What a load brought: the facts, the epoch that was read, and the transaction's number."""
+
+    gathered: Gathered
+    epoch: int
+    xid: str
+
+
+async def run(connection: Connection, name: str, values: dict[str, Any] | None = None) -> Cursor:
+    """Run a statement by its name; inside a pipeline it is only sent."""
+    return await connection.execute(postgres_statement(name), values)
+
+
+class Load:
+    """Loads batches from one place; leftover ids are shared by all of them."""
+
+    def __init__(self, place: Place) -> None:
+        self._place = place
+        self.leftovers = Leftovers()
+
+    async def begin(self, connection: Connection, *, wait_for: float | None = None) -> None:
+        """Send the statements that begin a transaction: its limit for locks, and the fence."""
+        await connection.execute("begin")
+        if wait_for is not None:
+            await run(connection, "limit_set", {"limit": _milliseconds(wait_for)})
+        await run(connection, "fence_share", {"fence": self._place.fence})
+
+    async def load(
+        self, connection: Connection, wanted: Wanted, *, wait_for: float | None
+    ) -> Loaded:
+        """Begin a transaction, lock what is wanted, read it. Raises psycopg.Error."""
+        gathered = Gathered()
+        ids = self.leftovers.take(wanted.ids)
+        offer_ids(gathered.facts, ids)
+        async with connection.pipeline():
+            await self.begin(connection, wait_for=wait_for)
+            locks = await self._lock(connection, wanted, waits=wait_for is not None)
+            epoch_read = await run(connection, "epoch_read")
+            reads = await self._read(connection, wanted, ids=wanted.ids - len(ids))
+        await _gather(gathered, wanted, locks=locks, reads=reads)
+        epoch, xid = await _row(epoch_read)
+        return Loaded(gathered, epoch, xid)
+
+    async def fetch(
+        self, connection: Connection, gathered: Gathered, need: Need, *, waits: bool
+    ) -> None:
+        """Bring what a decision needs on top, in the same transaction. Raises psycopg.Error."""
+        wanted = Wanted(tokens=need.tokens, tasks=need.tasks, ids=need.ids)
+        wanted.new = sorted(need.free)
+        async with connection.pipeline():
+            # The family is locked already, so there is nothing to lock but ids.
+            locks = await self._lock(connection, Wanted(), waits=waits)
+            if wanted.new:
+                locks["new"] = await self._lock_new(connection, wanted.new, waits=waits)
+            reads = await self._read(connection, wanted, ids=need.ids)
+            held = await run(connection, "held_read", {"root": need.root}) if need.held else None
+        await _gather(gathered, wanted, locks=locks, reads=reads)
+        gathered.add_needed_tokens(need)
+        if held is not None:
+            gathered.add_held(need.root, await held.fetchall())
+
+    async def _lock(
+        self, connection: Connection, wanted: Wanted, *, waits: bool
+    ) -> dict[str, Cursor]:
+        sent: dict[str, Cursor] = {}
+        if wanted.tokens or wanted.tasks:
+            name = "families_wait" if waits else "families_lock"
+            sent["families"] = await run(connection, name, wanted.families)
+        if wanted.new:
+            sent["new"] = await self._lock_new(connection, wanted.new, waits=waits)
+        if wanted.tasks:
+            name = "tasks_wait" if waits else "tasks_lock"
+            sent["tasks"] = await run(connection, name, {"tasks": wanted.tasks})
+        return sent
+
+    async def _lock_new(self, connection: Connection, ids: list[str], *, waits: bool) -> Cursor:
+        name = "new_ids_wait" if waits else "new_ids_lock"
+        return await run(connection, name, {"ids": ids, "seed": self._place.start})
+
+    async def _read(self, connection: Connection, wanted: Wanted, *, ids: int) -> dict[str, Cursor]:
+        sent: dict[str, Cursor] = {}
+        if wanted.tokens or wanted.tasks:
+            sent["families"] = await run(connection, "families_read", wanted.families)
+        if wanted.tasks:
+            sent["tasks"] = await run(connection, "tasks_read", {"tasks": wanted.tasks})
+        if wanted.keys:
+            sent["keys"] = await run(connection, "keys_read", rows_text(wanted.keys))
+        if wanted.memory_keys:
+            values = rows_text(wanted.memory_keys)
+            sent["memory_keys"] = await run(connection, "memory_keys_read", values)
+        if wanted.new:
+            sent["new"] = await run(connection, "new_ids_find", {"ids": wanted.new})
+        if ids > 0:
+            sent["ids"] = await run(connection, "ids_reserve", {"count": ids})
+        return sent
+
+
+async def _gather(
+    gathered: Gathered, wanted: Wanted, *, locks: dict[str, Cursor], reads: dict[str, Cursor]
+) -> None:
+    """Put the answers of a load or a need into the facts."""
+    locked: set[str] | None = None
+    if "families" in locks:
+        locked = {row[0] for row in await locks["families"].fetchall()}
+    unlocked_tokens: set[str] = set()
+    unlocked_tasks: set[int] = set()
+    if "families" in reads:
+        unlocked_tokens = gathered.add_families(await reads["families"].fetchall(), locked=locked)
+    if "tasks" in reads:
+        read = await reads["tasks"].fetchall()
+        unlocked_tasks = gathered.add_tasks(read)
+        if "tasks" in locks:
+            held = {row[0] for row in await locks["tasks"].fetchall()}
+            unlocked_tasks |= {row[0] for row in read if row[0] not in held}
+    gathered.add_busy(wanted, tokens=unlocked_tokens, tasks=unlocked_tasks)
+    if "keys" in reads:
+        gathered.add_keys(wanted, await reads["keys"].fetchall())
+    if "memory_keys" in reads:
+        gathered.add_memory_keys(wanted, await reads["memory_keys"].fetchall())
+    if "new" in reads:
+        unreserved = {row[0] for row in await locks["new"].fetchall() if not row[1]}
+        gathered.add_taken(await reads["new"].fetchall(), unreserved=unreserved)
+    if "ids" in reads:
+        offer_ids(gathered.facts, [row[0] for row in await reads["ids"].fetchall()])
+
+
+async def _row(cursor: Cursor) -> tuple[Any, ...]:
+    row = await cursor.fetchone()
+    if row is None:
+        raise LookupError("a statement that always answers one row answered none")
+    return row
+
+
+def _milliseconds(seconds: float) -> str:
+    # Zero would mean to wait for ever.
+    return str(max(1, round(seconds * 1000)))

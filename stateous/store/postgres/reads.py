@@ -1,0 +1,93 @@
+"""What is read outside the corridor: tokens, histories, and what the clock looks for."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+import psycopg
+from psycopg_pool import AsyncConnectionPool, PoolTimeout
+
+from stateous.engine.family import Entry, Token
+from stateous.model.refusals import DatabaseBusy
+from stateous.store import rows
+from stateous.store.postgres.session import Connection, Place, reason_of
+from stateous.store.statements import postgres_statement
+from stateous.store.statuses import statuses_of
+
+_WAITS_FOR = 10.0
+
+
+class Reads:
+    """A small pool of connections that only read."""
+
+    def __init__(self, place: Place) -> None:
+        self._place = place
+        self._pool: AsyncConnectionPool[Connection] | None = None
+
+    async def open(self) -> None:
+        """Connect the first of them. Raises psycopg.Error or PoolTimeout."""
+        self._pool = AsyncConnectionPool(
+            self._place.url,
+            min_size=1,
+            max_size=4,
+            open=False,
+            timeout=_WAITS_FOR,
+            kwargs={
+                "autocommit": True,
+                "prepare_threshold": 0,
+                **self._place.connect_arguments(),
+            },
+            configure=self._configure,
+            name="stateous-reads",
+        )
+        await self._pool.open(wait=True, timeout=_WAITS_FOR)
+
+    async def _configure(self, connection: Connection) -> None:
+        await self._place.prepare(connection, {"default_transaction_read_only": "on"})
+
+    async def close(self) -> None:
+        pool, self._pool = self._pool, None
+        if pool is not None:
+            await pool.close()
+
+    async def rows(self, name: str, values: dict[str, Any] | None = None) -> list[rows.Row]:
+        """All rows of a statement. Raises DatabaseBusy when the database cannot be asked."""
+        if self._pool is None:
+            raise DatabaseBusy("the database is closed")
+        try:
+            async with self._pool.connection() as connection:
+                cursor = await connection.execute(postgres_statement(name), values)
+                return await cursor.fetchall()
+        except (psycopg.OperationalError, PoolTimeout) as error:
+            raise DatabaseBusy(f"the database did not answer a read: {reason_of(error)}") from None
+
+    async def token_read(self, token: str) -> Token | None:
+        found = await self.rows("token_read", {"token": token})
+        return rows.token_of(found[0]) if found else None
+
+    async def tokens_list(
+        self, *, status: str | None, parent: str | None, limit: int
+    ) -> list[Token]:
+        values: dict[str, Any] = {"statuses": statuses_of(status), "limit": limit}
+        if parent is None:
+            found = await self.rows("tokens_list", values)
+        else:
+            found = await self.rows("children_list", {**values, "parent": parent})
+        return [rows.token_of(row) for row in found]
+
+    async def history_read(
+        self, token: str, *, after: int, limit: int | None
+    ) -> list[Entry] | None:
+        values = {"token": token, "after": after, "limit": limit}
+        entries = [rows.entry_of(row) for row in await self.rows("history_read", values)]
+        if not entries and await self.token_read(token) is None:
+            return None
+        return entries
+
+    async def leases_over(self, now: datetime, *, limit: int) -> list[int]:
+        return [row[0] for row in await self.rows("leases_over", {"now": now, "limit": limit})]
+
+    async def timers_due(self, now: datetime, *, limit: int) -> list[tuple[int, str]]:
+        found = await self.rows("timers_due", {"now": now, "limit": limit})
+        return [(row[0], row[1]) for row in found]

@@ -1,0 +1,85 @@
+"""Write all changes of a batch and commit, in one round trip; and find out what became of a lost COMMIT."""
+
+from __future__ import annotations
+
+import asyncio
+
+import msgspec
+import psycopg
+
+from stateous.engine.changes import Changes
+from stateous.store.gathering import Gathered
+from stateous.store.postgres.faults import not_committed, roll_back
+from stateous.store.postgres.load import run
+from stateous.store.postgres.session import Connection, Place, reason_of
+from stateous.store.store import NotCommitted, OutcomeUnknown
+from stateous.store.writes import Write, writes_of
+
+_ASKED_AGAIN = 40
+_ASKED_AGAIN_AFTER = 0.25
+
+
+async def save(
+    connection: Connection, changes: Changes, gathered: Gathered, *, place: Place, xid: str
+) -> None:
+    """Write and commit. Returns only when it is sure that the transaction committed.
+
+    Raises NotCommitted when it surely did not, OutcomeUnknown when it cannot be told.
+    """
+    try:
+        writes = list(writes_of(changes, gathered.before))
+    except (ValueError, TypeError, msgspec.MsgspecError) as error:
+        # A value that cannot be written is one command's, and its neighbours go on without it.
+        await roll_back(connection)
+        raise NotCommitted(f"a change cannot be written: {reason_of(error)}", alone=True) from error
+    if not writes:
+        await roll_back(connection)
+        return
+    await commit(connection, writes, place=place, xid=xid)
+
+
+async def commit(connection: Connection, writes: list[Write], *, place: Place, xid: str) -> None:
+    """As `save`, for statements that are made already.
+
+    The statements and COMMIT are sent together. When one fails, the server passes over all that is behind
+    it, COMMIT too; statements that have to write a number of rows fail by themselves (`confirmed`).
+    """
+    try:
+        async with connection.pipeline():
+            for write in writes:
+                await run(connection, write.name, write.values)
+            await connection.execute("commit")
+    except psycopg.Error as error:
+        refused = not_committed(error, connection)
+        if not connection.closed and error.sqlstate is not None:
+            await roll_back(connection)
+            raise refused from None
+        await connection.close()
+        await _settle(place, xid, error)
+
+
+async def _settle(place: Place, xid: str, error: psycopg.Error) -> None:
+    """Ask on a new connection what became of the transaction whose connection was lost."""
+    lost = f"the connection was lost at a commit ({reason_of(error)})"
+    for _ in range(_ASKED_AGAIN):
+        try:
+            connection = await place.connect({})
+            try:
+                cursor = await run(connection, "outcome_read", {"xid": xid})
+                row = await cursor.fetchone()
+            finally:
+                await connection.close()
+        except psycopg.Error:
+            await asyncio.sleep(_ASKED_AGAIN_AFTER)
+            continue
+        match row[0] if row else None:
+            case "committed":
+                return
+            case "aborted":
+                raise NotCommitted(lost, alone=False)
+            case "in progress":
+                # The server has not noticed yet that we are gone.
+                await asyncio.sleep(_ASKED_AGAIN_AFTER)
+            case _:
+                break
+    raise OutcomeUnknown(f"{lost}, and whether it was done cannot be told")

@@ -1,0 +1,130 @@
+"""One session with Postgres: how it connects, and what is set on it."""
+
+from __future__ import annotations
+
+import hashlib
+from datetime import datetime, timezone
+from typing import Any
+
+import psycopg
+from psycopg import AsyncConnection, sql
+from psycopg.conninfo import conninfo_to_dict
+from psycopg.types.numeric import Int8Dumper
+
+from stateous.store.store import CannotOpen
+from stateous.store.urls import without_password
+
+Connection = AsyncConnection[tuple[Any, ...]]
+
+OLDEST_SERVER = 140000
+"""Postgres 14: the first that ends a session by itself when it is idle (`idle_session_timeout`)."""
+
+# What a URL does not say. Keepalives notice a peer that is gone while we wait, tcp_user_timeout one that
+# is gone while we send.
+_LIMITS: dict[str, Any] = {
+    "connect_timeout": 10,
+    "keepalives": 1,
+    "keepalives_idle": 30,
+    "keepalives_interval": 10,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 30_000,
+    "application_name": "stateous",
+}
+
+_SETTINGS = {
+    "timezone": "UTC",
+    "statement_timeout": "30s",
+    "lock_timeout": "10s",
+    "client_min_messages": "warning",
+}
+
+LANE_SETTINGS = {
+    # A process that is stopped in the middle of a batch must not keep its locks.
+    "idle_in_transaction_session_timeout": "5s",
+    # Each hot statement takes a set of ids through an index, and is planned once, maybe while its
+    # table is empty. An empty table makes a full scan look free; the plan would be kept while the
+    # table fills. Without these the index is the only way that is left.
+    "enable_seqscan": "off",
+    "enable_bitmapscan": "off",
+    "enable_hashjoin": "off",
+    "enable_mergejoin": "off",
+    "plan_cache_mode": "force_generic_plan",
+    # Set-wise statements over a handful of rows look expensive to a planner that expects hundreds.
+    "jit": "off",
+}
+"""What is set on a connection that carries batches, claims or heartbeats."""
+
+HOLD_SETTINGS = {
+    # The server ends the session of a process that stopped pinging, and with it the hold.
+    "idle_session_timeout": "15s",
+}
+
+
+class Place:
+    """A database and the schema in it, with the advisory keys that belong to them."""
+
+    def __init__(self, url: str, *, schema: str) -> None:
+        self.url = url
+        self.schema = schema
+        self.hold = _advisory_key("hold", schema)
+        self.fence = _advisory_key("fence", schema)
+        self.start = _advisory_key("start", schema)
+
+    def connect_arguments(self) -> dict[str, Any]:
+        """What is added to the URL; what the URL says itself is left alone."""
+        try:
+            said = conninfo_to_dict(self.url)
+        except psycopg.Error as error:
+            raise CannotOpen(
+                f"cannot read the URL {without_password(self.url)!r}: {reason_of(error)}"
+            ) from None
+        return {name: value for name, value in _LIMITS.items() if name not in said}
+
+    async def connect(self, settings: dict[str, str]) -> Connection:
+        """A new connection in autocommit, with these settings and the schema's tables in reach."""
+        connection = await AsyncConnection.connect(
+            self.url, autocommit=True, prepare_threshold=0, **self.connect_arguments()
+        )
+        try:
+            await self.prepare(connection, settings)
+        except BaseException:
+            await connection.close()
+            raise
+        return connection
+
+    async def prepare(self, connection: Connection, settings: dict[str, str]) -> None:
+        """Set what every session needs, and `settings`, in one round trip."""
+        # One type for all integers, so that a statement is prepared once and not once for each size.
+        connection.adapters.register_dumper(int, Int8Dumper)
+        every = {**_SETTINGS, **settings, "search_path": f'"{self.schema}"'}
+        calls = sql.SQL(", ").join(
+            sql.SQL("set_config({}, {}, false)").format(name, value)
+            for name, value in every.items()
+        )
+        await connection.execute(sql.SQL("select ") + calls, prepare=False)
+
+    def connect_blocking(self) -> psycopg.Connection[tuple[Any, ...]]:
+        """A connection for migrations: in a transaction, with a short wait for locks and no other limit."""
+        connection = psycopg.connect(self.url, **self.connect_arguments())
+        every = {
+            **_SETTINGS,
+            "statement_timeout": "0",
+            "lock_timeout": "3s",
+            "search_path": f'"{self.schema}"',
+        }
+        for name, value in every.items():
+            connection.execute("select set_config(%s, %s, false)", (name, value))
+        connection.commit()
+        return connection
+
+
+def _advisory_key(purpose: str, schema: str) -> int:
+    """A number for `purpose` that no other schema of the same database uses."""
+    digest = hashlib.blake2b(f"stateous {purpose} {schema}".encode(), digest_size=8).digest()
+    return int.from_bytes(digest, signed=True)
+
+
+def reason_of(error: BaseException) -> str:
+    """What went wrong, in one line and without a password."""
+    said = str(error).strip() or type(error).__name__
+    return without_password(" ".join(said.split()))

