@@ -6,7 +6,7 @@ Nothing is checked here, so that `compile` can tell all mistakes at once.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import msgspec
 
@@ -115,4 +115,4 @@ class Workflow:
 
 def _as_given(items: Any) -> tuple[Any, ...]:
     """The items; one thing that is no list or tuple stays as the only item, for the check to refuse."""
-    return tuple(items) if isinstance(items, list | tuple) else (items,)
+    return tuple(cast("list[Any]", items)) if isinstance(items, list | tuple) else (items,)
