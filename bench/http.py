@@ -1,0 +1,177 @@
+"""Measures a control plane over HTTP: starts/s, tasks/s, and a token's 1,000th round beside its first.
+
+Run from the checkout: `python bench/http.py [--db sqlite|postgresql://...] [--workers 64] [--seconds 5]`.
+"""
+
+from __future__ import annotations
+
+import sys
+
+if __name__ == "__main__":
+    # A script's own folder comes first on the path, where this file would be the standard library's `http`.
+    sys.path[0] = sys.path[0].rpartition("/")[0]
+
+import argparse
+import asyncio
+import os
+import platform
+from collections.abc import Awaitable, Callable
+from itertools import count
+from pathlib import Path
+from statistics import median, quantiles
+from time import perf_counter
+from typing import Any
+
+import uvloop
+
+from bench.load import Answer, Connection, connect
+from bench.served import served
+
+ROUNDS = 1000
+BESIDE = 10
+"""A round is told as the median of this many neighbours."""
+
+SUBMITTED: dict[str, Any] = {"kind": "event", "event": "submitted"}
+SENT_BACK: dict[str, Any] = {"kind": "event", "event": "reviewed", "payload": {"approved": False}}
+APPROVED: dict[str, Any] = {"kind": "event", "event": "reviewed", "payload": {"approved": True}}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Measure a control plane over HTTP.")
+    parser.add_argument("--db", default="sqlite", help="sqlite, or the URL of a Postgres")
+    parser.add_argument("--workers", type=int, default=64, help="closed-loop connections")
+    parser.add_argument("--seconds", type=float, default=5, help="how long each load lasts")
+    parser.add_argument("--rounds", type=int, default=ROUNDS, help="rounds of the one token")
+    asked = parser.parse_args()
+    database = "SQLite" if asked.db == "sqlite" else "Postgres"
+    print(
+        f"{database}, {asked.workers} workers, {os.cpu_count()} cores ({platform.machine()}), "
+        f"Python {platform.python_version()}, load generator beside the server"
+    )
+    with served(asked.db) as (host, port, pid):
+        uvloop.run(measure(host, port, pid, asked))
+
+
+async def measure(host: str, port: int, pid: int, asked: argparse.Namespace) -> None:
+    workers = [await connect(host, port) for _ in range(asked.workers)]
+    await rounds(workers[0], asked.rounds)
+    used = cpu_of(pid)
+    started = await load(workers, asked.seconds, starting())
+    tell("starts", started["start"], asked.seconds, cpu_of(pid) - used)
+    used = cpu_of(pid)
+    worked = await load(workers, asked.seconds, working())
+    tell("tasks (claim + report)", worked["report"], asked.seconds, cpu_of(pid) - used)
+    say("  claim", worked["claim"])
+    say("  report", worked["report"])
+    if worked["empty"]:
+        print(f"  {len(worked['empty'])} claims found no task: start more tokens first")
+    for worker in workers:
+        worker.close()
+
+
+Took = dict[str, list[float]]
+Step = Callable[[Connection, int, Took], Awaitable[None]]
+
+
+async def load(workers: list[Connection], seconds: float, step: Step) -> Took:
+    """Each worker takes one step after another, until the time is over; the first fifth warms up."""
+    until = perf_counter() + seconds * 1.2
+    counted_from = perf_counter() + seconds * 0.2
+    counted: Took = {"start": [], "claim": [], "report": [], "empty": []}
+    warming: Took = {name: [] for name in counted}
+
+    async def work(number: int, worker: Connection) -> None:
+        while (now := perf_counter()) < until:
+            await step(worker, number, counted if now >= counted_from else warming)
+
+    await asyncio.gather(*(work(number, worker) for number, worker in enumerate(workers)))
+    return counted
+
+
+def starting() -> Step:
+    """A step that starts a token."""
+    numbers = count()
+
+    async def step(worker: Connection, _number: int, took: Took) -> None:
+        body = {"token": f"B-{next(numbers)}", "context": {"title": "a new house"}}
+        took["start"].append(expect(201, await worker.request("POST", "/tokens", body)).took)
+
+    return step
+
+
+def working() -> Step:
+    """A step that claims a task and reports its event, as a supervisor of both states does."""
+
+    async def step(worker: Connection, number: int, took: Took) -> None:
+        claim = {"supervisor": f"bench-{number}", "states": ["draft", "review"]}
+        claimed = await worker.request("POST", "/tasks/claim", claim)
+        if claimed.status == 204:
+            took["empty"].append(claimed.took)
+            return
+        grant = expect(200, claimed).read()
+        report = SUBMITTED if grant["state"] == "draft" else APPROVED
+        path = f"/tasks/{grant['task']}/report"
+        reported = expect(200, await worker.request("POST", path, report))
+        took["claim"].append(claimed.took)
+        took["report"].append(reported.took)
+
+    return step
+
+
+async def rounds(worker: Connection, number: int) -> None:
+    """Send one token from draft to review and back, again and again; the first one warms the server up."""
+    await turn(worker, "WARM-1", 50)
+    took = await turn(worker, "ROUND-1", number)
+    first, last = median(took[:BESIDE]), median(took[-BESIDE:])
+    print(
+        f"draft -> review -> draft: round 1 {first * 1e3:.2f} ms, round {number} {last * 1e3:.2f} ms"
+    )
+
+
+async def turn(worker: Connection, token: str, number: int) -> list[float]:
+    """How long each of so many rounds of a new token took; it is cancelled at the end."""
+    start = {"token": token, "context": {"title": "again"}}
+    expect(201, await worker.request("POST", "/tokens", start))
+    took: list[float] = []
+    for _ in range(number):
+        begun = perf_counter()
+        for state, report in (("draft", SUBMITTED), ("review", SENT_BACK)):
+            claim = {"supervisor": "bench", "states": [state]}
+            grant = expect(200, await worker.request("POST", "/tasks/claim", claim)).read()
+            path = f"/tasks/{grant['task']}/report"
+            expect(200, await worker.request("POST", path, report))
+        took.append(perf_counter() - begun)
+    expect(200, await worker.request("POST", f"/tokens/{token}/cancel"))
+    return took
+
+
+def expect(status: int, answer: Answer) -> Answer:
+    if answer.status != status:
+        sys.exit(f"expected {status}, got {answer.status}: {answer.body[:500].decode()}")
+    return answer
+
+
+def tell(what: str, took: list[float], seconds: float, cpu: float) -> None:
+    print(
+        f"{what}: {len(took) / seconds:,.0f}/s, server {cpu / 1.2 / max(1, len(took)) * 1e6:.0f} µs of CPU each"
+    )
+    if what == "starts":
+        say("  start", took)
+
+
+def say(what: str, took: list[float]) -> None:
+    cuts = quantiles(took, n=100) if len(took) > 1 else [0.0] * 99
+    print(f"{what}: p50 {cuts[49] * 1e3:.1f} ms, p99 {cuts[98] * 1e3:.1f} ms")
+
+
+def cpu_of(pid: int) -> float:
+    """Seconds of CPU that the process has used, where the system tells."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+if __name__ == "__main__":
+    main()
