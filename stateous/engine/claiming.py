@@ -24,7 +24,7 @@ class ClaimBatch:
         self._claims = claims
         self.answers: list[Granted | Refusal] = []
         self.faults: list[Exception] = []
-        self._given: set[int] = set()
+        self._looked_up: set[tuple[int, int]] = set()
         self._remembered: dict[str, Remembered] = {}
 
     @property
@@ -63,10 +63,9 @@ class ClaimBatch:
             return again
         wanted = set(claim.states)
         ready = [
-            task for task in facts.ready if task.queue in wanted and task.id not in self._given
+            task for task in facts.ready if task.queue in wanted and _is_ready(facts, task.id)
         ][: claim.max]
         grants = [self._grant(facts, task, claim.supervisor, now) for task in ready]
-        self._given.update(task.id for task in ready)
         if claim.request is not None:
             self._remember(facts, claim.supervisor, claim.request, grants)
         return Granted(tuple(grants))
@@ -90,8 +89,14 @@ class ClaimBatch:
         last = facts.remembered.get(claim.supervisor)
         if claim.request is None or last is None or last.request != claim.request:
             return None
-        missing = tuple(grant for grant in last.grants if grant[0] not in facts.task_roots)
+        missing = tuple(
+            grant
+            for grant in last.grants
+            if grant[0] not in facts.task_roots and grant not in self._looked_up
+        )
         if missing:
+            # A task that is gone from the database is asked for once, not for ever.
+            self._looked_up.update(missing)
             raise Need(grants=missing)
         grants: list[Grant] = []
         for task_id, attempt in last.grants:
@@ -135,6 +140,15 @@ class ClaimBatch:
             memory=facts.memory.get((task.token, task.state), {}),
             entered_by=token.entered_by or Occurrence("__started__"),
         )
+
+
+def _is_ready(facts: Facts, task_id: int) -> bool:
+    """Whether the task is still to be given: looked at again, as the claims before this one left it."""
+    family = facts.family_of_task(task_id)
+    if family is None:
+        return False
+    task = family.tasks[task_id]
+    return task.status == "queued" and family.tokens[task.token].status == "active"
 
 
 def _still_holds(task: Task, supervisor: str, attempt: int, now: datetime) -> bool:

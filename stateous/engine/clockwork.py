@@ -9,8 +9,9 @@ from stateous.engine.commands import EndLease, FireTimer
 from stateous.engine.draft import Draft
 from stateous.engine.events import reject
 from stateous.engine.failures import count_failure
-from stateous.engine.moves import accept, fail
-from stateous.engine.routing import Ambiguous, Refused, Taken, route_event
+from stateous.engine.joins import accept, fail
+from stateous.engine.plans import Ambiguous, Refused, Taken
+from stateous.engine.routing import route_event
 from stateous.model.durations import say_duration
 from stateous.model.refusals import EventNotAllowed
 

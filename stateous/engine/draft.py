@@ -12,12 +12,16 @@ from datetime import datetime
 
 from stateous.engine.facts import Facts, Need
 from stateous.engine.family import Document, Entry, Family, Held, Json, Task, Timer, Token
-from stateous.engine.lifecycles import OPEN_TASK, TASK, TIMER, TOKEN, check_move
+from stateous.engine.lifecycles import OPEN_TASK, TASK, TIMER, TOKEN, IllegalMove, check_move
+from stateous.engine.plans import Step
 from stateous.engine.rules import Rules
 
 
 class Draft:
-    """One command's view of its family. `at` is the one time of all its entries."""
+    """One command's view of its family. `at` is the one time of all its entries.
+
+    `steps` are what moves have set going and `joins` has still to settle, the next one last.
+    """
 
     def __init__(self, rules: Rules, facts: Facts, family: Family, now: datetime) -> None:
         self.rules = rules
@@ -38,6 +42,7 @@ class Draft:
         self._memory: dict[tuple[str, str, str], Json] = {}
         self._wiped: list[str] = []
         self._ids_used = 0
+        self.steps: list[Step] = []
 
     # -- reading ------------------------------------------------------------------------------------
 
@@ -57,6 +62,8 @@ class Draft:
             if token not in self._tokens
             and token not in self.family.tokens
             and token not in self.family.absent
+            # A planned child's id was looked up. If no token has it, it was never started.
+            and self.facts.taken.get(token.lower(), token) is not None
         )
         if missing:
             raise Need(root=self.family.root, tokens=missing)
@@ -110,7 +117,13 @@ class Draft:
         missing = tuple(token for token in lowered if token not in self.facts.taken)
         if missing:
             raise Need(free=missing)
-        return all(self.facts.taken[token] is None for token in lowered)
+        started = {token.lower() for token in self._new_tokens}
+        return all(self.facts.taken[token] is None and token not in started for token in lowered)
+
+    @property
+    def started(self) -> int:
+        """How many tokens this command has started so far."""
+        return len(self._new_tokens)
 
     # -- writing ------------------------------------------------------------------------------------
 
@@ -130,6 +143,9 @@ class Draft:
 
     def add_token(self, token: Token) -> None:
         """A new token, whose id is free."""
+        if token.token in self._tokens or token.token in self.family.tokens:
+            msg = f"the token '{token.token}' was started before"
+            raise IllegalMove(msg)
         self._tokens[token.token] = token
         self._new_tokens.append(token.token)
 
@@ -146,7 +162,8 @@ class Draft:
         """A number for a new task or timer."""
         self._ids_used += 1
         if self._ids_used > len(self.facts.ids):
-            raise Need(ids=16)
+            # Twice as many each time: a state with 500 children asks a few times, not thirty.
+            raise Need(ids=max(16, self._ids_used))
         return self.facts.ids[-self._ids_used]
 
     def add_task(self, task: Task) -> None:

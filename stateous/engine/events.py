@@ -6,9 +6,10 @@ from stateous.engine.answers import Answer, Moved
 from stateous.engine.commands import Fire
 from stateous.engine.draft import Draft
 from stateous.engine.family import Held
+from stateous.engine.joins import accept, fail
 from stateous.engine.lifecycles import LIVE_TOKEN
-from stateous.engine.moves import accept, fail
-from stateous.engine.routing import Ambiguous, Refused, Taken, route_event
+from stateous.engine.plans import Ambiguous, Refused, Taken
+from stateous.engine.routing import route_event
 from stateous.model.names import OWN_EVENTS
 from stateous.model.refusals import EventNotAllowed, InvalidPayload, Refusal, TokenNotActive
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from stateous.engine.draft import Draft
 from stateous.engine.events import hold
 from stateous.engine.family import Held, Task
-from stateous.engine.moves import accept, fail
-from stateous.engine.routing import Ambiguous, Refused, Taken, route_event
+from stateous.engine.joins import accept, fail
+from stateous.engine.plans import Ambiguous, Refused, Taken
+from stateous.engine.routing import route_event
 
 
 def count_failure(draft: Draft, task: Task, error: str) -> None:

@@ -1,6 +1,9 @@
-"""How a token moves: it leaves a state, enters the next, or ends; and what that does to its family.
+"""How one token moves: it leaves a state, enters the next, or ends.
 
-Source: WIRE "what is written, in order". Every kind of entry is recorded here or in the file of its card.
+What a move sets going in the family (children to start, a join to look at) becomes a step of the draft, which
+`joins` takes: rules use the moves of `joins`, which settle the family, and not those of this file.
+Source: the wire's "what is written, in order". Every kind of entry is recorded here, in `joins` or in the file
+of its card.
 """
 
 from __future__ import annotations
@@ -8,12 +11,12 @@ from __future__ import annotations
 from stateous.engine.draft import Draft
 from stateous.engine.family import Document, Occurrence, Task, Timer, Token
 from stateous.engine.lifecycles import LIVE_TOKEN, WORKED_TASK
-from stateous.engine.routing import Ambiguous, ChildPlan, Refused, Taken, route_event
+from stateous.engine.plans import BeginChild, ChildEnded, Taken
 from stateous.engine.rules import child_id
 from stateous.model.names import END, START
 
 
-def accept(
+def move(
     draft: Draft,
     token: str,
     event: str,
@@ -29,11 +32,11 @@ def accept(
     )
     edited.counts = {**edited.counts, event: edited.counts.get(event, 0) + 1}
     leave(draft, token, event=event, why=f"the parent left '{edited.state}' on '{event}'")
-    arrive(draft, token, Occurrence(event, payload), taken)
+    _arrive(draft, token, Occurrence(event, payload), taken)
 
 
-def arrive(draft: Draft, token: str, occurrence: Occurrence, taken: Taken) -> None:
-    """Enter the target with what brought the token there, or complete at END."""
+def _arrive(draft: Draft, token: str, occurrence: Occurrence, taken: Taken) -> None:
+    # What ends the token did not bring it to the state that it keeps: a join tells what brought it there.
     if taken.target == END:
         end(draft, token, "completed", {})
     else:
@@ -41,7 +44,7 @@ def arrive(draft: Draft, token: str, occurrence: Occurrence, taken: Taken) -> No
         _enter(draft, token, taken)
 
 
-def start_token(draft: Draft, token: Token, taken: Taken) -> None:
+def begin(draft: Draft, token: Token, taken: Taken) -> None:
     """A new token, written at START and moved into its first state."""
     draft.add_token(token)
     data: Document = {"context": token.context}
@@ -57,7 +60,7 @@ def start_token(draft: Draft, token: Token, taken: Taken) -> None:
     edited = draft.edit(token.token)
     edited.counts = {occurrence.name: 1}
     edited.entered_by = occurrence
-    arrive(draft, token.token, occurrence, taken)
+    _arrive(draft, token.token, occurrence, taken)
 
 
 def new_token(
@@ -114,22 +117,9 @@ def _enter(draft: Draft, token: str, taken: Taken) -> None:
                 due_at=draft.at + state.timeout,
             ),
         )
-    for child in taken.children:
-        if not _is_in(draft, token, state.name, visit):
-            # A child that ended as it started met the join: the parent is gone from here.
-            break
-        _start_child(draft, token, child)
-
-
-def _is_in(draft: Draft, token: str, state: str, visit: int) -> bool:
-    found = draft.token(token)
-    return found.status == "active" and found.state == state and found.visit == visit
-
-
-def _start_child(draft: Draft, parent: str, plan: ChildPlan) -> None:
-    draft.record(parent, "branch_started", {"workflow": plan.workflow, "token": plan.token})
-    child = new_token(draft, plan.token, plan.workflow, plan.context, draft.token(parent))
-    start_token(draft, child, plan.start)
+    draft.steps.extend(
+        BeginChild(token, state.name, visit, child) for child in reversed(taken.children)
+    )
 
 
 def _queue_task(draft: Draft, token: Token) -> None:
@@ -211,62 +201,20 @@ def drop_held(draft: Draft, token: str, why: str) -> None:
             draft.record(token, "event_dropped", {"event": held.event, "reason": why})
 
 
-def fail(draft: Draft, token: str, reason: str) -> None:
+def fail_token(draft: Draft, token: str, reason: str) -> None:
     """Fail the token: leave, with every open task cancelled, then end."""
     leave(draft, token, event=None, why="the parent failed")
     end(draft, token, "failed", {"reason": reason})
 
 
 def end(draft: Draft, token: str, status: str, data: Document) -> None:
-    """End a token that has left its state; a child that completed or failed checks its parent's join."""
+    """End a token that has left its state; if it is a child, its parent's join is a step to come."""
     draft.record(token, status, data)
     _close(draft, token, status)
     if draft.token(token).parent is not None:
-        _check_join(draft, token)
+        draft.steps.append(ChildEnded(token))
 
 
 def _close(draft: Draft, token: str, status: str) -> None:
     draft.set_status(token, status)
     draft.wipe_memory(token)
-
-
-def _check_join(draft: Draft, child: str) -> None:
-    """Card: Join of a parallel state. The child's end and the join that it meets are one transaction."""
-    ended = draft.token(child)
-    assert ended.parent is not None  # noqa: S101 - only children come here
-    parent = draft.token(ended.parent)
-    mine = children_of(draft, parent) if parent.state != START else []
-    if parent.status != "active" or child not in mine:
-        return
-    parent = draft.edit(parent.token)
-    parent.children_open -= 1
-    state = draft.rules.state(parent.workflow, parent.state)
-    if state.join == "all":
-        if parent.children_open > 0:
-            return
-        ended_children = draft.tokens(mine)
-    else:
-        ended_children = [ended]
-    payload: Document = {"branches": [_branch(token) for token in ended_children]}
-    match route_event(draft, parent, "joined", payload, parent.context):
-        case Taken() as taken:
-            accept(draft, parent.token, "joined", payload, taken)
-        case Refused(reason):
-            fail(
-                draft,
-                parent.token,
-                f"the join of '{parent.state}' cannot move the token: {reason}",
-            )
-        case Ambiguous(reason):
-            fail(draft, parent.token, reason)
-
-
-def _branch(child: Token) -> Document:
-    brought = child.entered_by
-    return {
-        "workflow": child.workflow,
-        "token": child.token,
-        "status": child.status,
-        "final": child.state,
-        "payload": None if brought is None else brought.payload,
-    }

@@ -10,9 +10,11 @@ from stateous.engine.draft import Draft
 from stateous.engine.events import hold, payload_problem, reject
 from stateous.engine.failures import count_failure
 from stateous.engine.family import Document, Held, Schedule, Task, Timer, Token
+from stateous.engine.joins import accept, fail
 from stateous.engine.lifecycles import WORKED_TASK
-from stateous.engine.moves import accept, fail, set_timer
-from stateous.engine.routing import Ambiguous, Refused, Taken, route_event
+from stateous.engine.moves import set_timer
+from stateous.engine.plans import Ambiguous, Refused, Taken
+from stateous.engine.routing import route_event
 from stateous.model.durations import parse_duration
 from stateous.model.names import OWN_EVENTS
 from stateous.model.refusals import (

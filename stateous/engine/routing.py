@@ -4,45 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-import msgspec
-
 from stateous.engine.draft import Draft
 from stateous.engine.family import Document, Token
-from stateous.engine.rules import LONGEST_ID, child_id
+from stateous.engine.plans import Ambiguous, ChildPlan, Refused, Route, Taken
+from stateous.engine.rules import LONGEST_ID, MOST_CHILDREN, child_id
 from stateous.model.graph import Transition
 from stateous.model.guards import Scope
 from stateous.model.names import END
-
-
-class Taken(msgspec.Struct, frozen=True):
-    """The event moves the token to `target`; `children` are what a parallel target starts."""
-
-    target: str
-    children: tuple[ChildPlan, ...] = ()
-
-
-class ChildPlan(msgspec.Struct, frozen=True):
-    """A child token that can be started: its id, workflow, context with defaults, and its own START."""
-
-    token: str
-    workflow: str
-    context: Document
-    start: Taken
-
-
-class Refused(msgspec.Struct, frozen=True):
-    """The event cannot move the token; `reason` is a sentence."""
-
-    reason: str
-
-
-class Ambiguous(msgspec.Struct, frozen=True):
-    """Two guards hold at once: the token fails; `reason` is a sentence."""
-
-    reason: str
-
-
-Route = Taken | Refused | Ambiguous
 
 
 def route_event(
@@ -87,48 +55,81 @@ def choose(candidates: Iterable[Transition], scope: Scope) -> Transition | list[
 
 def plan_start(draft: Draft, token: str, workflow: str, context: Document) -> Taken | Refused:
     """Decide a token's START: exactly one guard holds, else the first transition without a guard."""
+    children: list[str] = []
+    return _if_free(draft, _start(draft, token, workflow, context, children), children)
+
+
+def _plan(draft: Draft, token: Token, target: str, context: Document) -> Taken | Refused:
+    children: list[str] = []
+    visit = token.visits.get(target, 0) + 1
+    planned = _target(draft, token.token, token.workflow, target, visit, context, children)
+    return _if_free(draft, planned, children)
+
+
+def _if_free(draft: Draft, planned: Taken | Refused, children: list[str]) -> Taken | Refused:
+    """The plan, if all its children's ids are free: they are looked up together, in one round trip."""
+    if isinstance(planned, Refused) or not children:
+        return planned
+    if len({child.lower() for child in children}) < len(children):
+        return Refused(f"two child tokens would have one id: {_listed(children)}")
+    if not draft.is_free(children):
+        return Refused(f"the id of a child token is taken: {_listed(children)}")
+    return planned
+
+
+def _start(
+    draft: Draft, token: str, workflow: str, context: Document, children: list[str]
+) -> Taken | Refused:
     flow = draft.rules.flow(workflow)
     scope = Scope(ctx=context, payload={}, counts={"__started__": 1}, branches=None)
     match choose(flow.starts, scope):
         case Transition(target=target):
-            return _plan_target(draft, token, workflow, target, 1, context)
+            return _target(draft, token, workflow, target, 1, context, children)
         case None:
             return Refused("no transition from START holds for this context")
         case _:
             return Refused("more than one transition from START holds for this context")
 
 
-def _plan(draft: Draft, token: Token, target: str, context: Document) -> Taken | Refused:
-    visit = token.visits.get(target, 0) + 1
-    return _plan_target(draft, token.token, token.workflow, target, visit, context)
-
-
-def _plan_target(
-    draft: Draft, token: str, workflow: str, target: str, visit: int, context: Document
+def _target(
+    draft: Draft,
+    token: str,
+    workflow: str,
+    target: str,
+    visit: int,
+    context: Document,
+    children: list[str],
 ) -> Taken | Refused:
-    """A parallel target is checked down through nested ones: ids, contexts, each child's own START."""
+    """A parallel target is checked down through nested ones: each child's id, context and own START.
+
+    The ids of all planned children are added to `children`. Planning ends at MOST_CHILDREN, so that a graph
+    whose children multiply is refused before it fills the memory.
+    """
     if target == END:
         return Taken(target)
     state = draft.rules.state(workflow, target)
     models = draft.rules.graph.models
-    children: list[ChildPlan] = []
+    plans: list[ChildPlan] = []
     for child in state.parallel:
         name = child_id(token, target, visit, child)
         if len(name) > LONGEST_ID:
             return Refused(f"the child id '{name}' has more than {LONGEST_ID} characters")
+        children.append(name)
+        if draft.started + len(children) > MOST_CHILDREN:
+            return Refused(f"'{target}' would start more than {MOST_CHILDREN} child tokens at once")
         flow = draft.rules.flow(child)
         given = {key: context[key] for key in state.inputs if key in context}
         filled = models.with_defaults(flow.context, given)
         problem = models.problem(flow.context, filled)
         if problem is not None:
             return Refused(f"the child '{child}' cannot start: {problem}")
-        start = plan_start(draft, name, child, filled)
+        start = _start(draft, name, child, filled, children)
         if isinstance(start, Refused):
             return Refused(f"the child '{child}' cannot start: {start.reason}")
-        children.append(ChildPlan(name, child, filled, start))
-    names = [plan.token for plan in children]
-    if names and not draft.is_free(names):
-        return Refused(f"a child id below '{token}' is taken: {', '.join(names)}")
-    if len({name.lower() for name in names}) < len(names):
-        return Refused(f"two children of '{target}' would have one id: {', '.join(names)}")
-    return Taken(target, tuple(children))
+        plans.append(ChildPlan(name, child, filled, start))
+    return Taken(target, tuple(plans))
+
+
+def _listed(names: list[str]) -> str:
+    shown = ", ".join(names[:5])
+    return shown if len(names) <= 5 else f"{shown} and {len(names) - 5} more"

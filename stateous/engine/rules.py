@@ -11,6 +11,14 @@ from stateous.model.graph import Flow, Graph, State
 LONGEST_ID = 128
 """Characters of a token id, a child's id too."""
 
+MOST_CHILDREN = 1000
+"""Child tokens that one decision starts. Each id is reserved with a lock that Postgres keeps in a table of
+fixed size, and everybody else waits while they are written."""
+
+MOST_JOINS = 100
+"""Times that one decision moves a token through a join into a parallel state. Children that end as they start
+can meet a join at once, so a cycle of such states would never come to an end."""
+
 
 class Rules(msgspec.Struct, frozen=True):
     """The graph that decides, and the lease that a claim gives."""

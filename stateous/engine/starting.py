@@ -9,8 +9,10 @@ from stateous.engine.commands import Start
 from stateous.engine.draft import Draft
 from stateous.engine.facts import Facts
 from stateous.engine.family import Family
-from stateous.engine.moves import new_token, start_token
-from stateous.engine.routing import Refused, plan_start
+from stateous.engine.joins import start_token
+from stateous.engine.moves import new_token
+from stateous.engine.plans import Refused
+from stateous.engine.routing import plan_start
 from stateous.engine.rules import Rules
 from stateous.model.names import TOKEN_ID
 from stateous.model.refusals import InvalidContext, InvalidTokenId

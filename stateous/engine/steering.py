@@ -5,10 +5,12 @@ from __future__ import annotations
 from stateous.engine.answers import Answer, Moved
 from stateous.engine.draft import Draft
 from stateous.engine.family import Held, Token
+from stateous.engine.joins import accept, fail
 from stateous.engine.lifecycles import LIVE_TOKEN
-from stateous.engine.moves import accept, drop_held, end, fail, leave, live_children
+from stateous.engine.moves import drop_held, end, leave, live_children
 from stateous.engine.outcomes import context_problem, save_context, set_schedules
-from stateous.engine.routing import Ambiguous, Refused, Taken, route_event
+from stateous.engine.plans import Ambiguous, Refused, Taken
+from stateous.engine.routing import route_event
 from stateous.model.refusals import ChildToken, TokenNotActive
 
 
