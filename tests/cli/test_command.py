@@ -117,7 +117,45 @@ def test_a_graph_file_that_is_none_is_named(tmp_path: Path) -> None:
     assert done.stderr.startswith("error: g.json is not a graph file: it is not JSON (")
 
 
-def test_no_error_shows_a_password() -> None:
-    done = stateous("token", "show", "--url", "ftp://me:hush@127.0.0.1:1")
+GRAPH = {
+    "stateous": 1,
+    "workflow": "w",
+    "states": {"s": {"emits": ["e"]}},
+    "events": {"e": {}},
+    "transitions": [
+        {"from": "__start__", "to": "s"},
+        {"from": "s", "to": "__end__", "on": "e"},
+    ],
+    "schemas": {},
+}
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("token", "show", "--url", "ftp://me:pa%ss@127.0.0.1:1"),
+        ("serve", "g.json", "--db", "postgresql://me:pa%ss@127.0.0.1:1/db"),
+        ("serve", "g.json", "--db", "postgresql://me@127.0.0.1:1/db?password=pa%ss"),
+        ("serve", "g.json", "--db", "mysql://me:pa%ss@127.0.0.1:1/db"),
+        ("serve", "g.json", "--db", "postgresql://me:pa%73s@127.0.0.1:1/db"),
+    ],
+)
+def test_no_error_shows_a_password(arguments: tuple[str, ...], tmp_path: Path) -> None:
+    (tmp_path / "g.json").write_text(json.dumps(GRAPH))
+    listen = ("--listen", "127.0.0.1:0") if arguments[0] == "serve" else ()
+    done = stateous(*arguments, *listen, cwd=tmp_path)
     assert done.returncode == 1
-    assert "hush" not in done.stderr + done.stdout
+    assert done.stderr.startswith("error: ")
+    for part in ("pa%", "%ss", "pass"):
+        assert part not in done.stderr.replace("password", "")
+
+
+def test_who_stops_reading_ends_the_command_quietly() -> None:
+    with subprocess.Popen(
+        [STATEOUS, "--help"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait(60) in (0, 1)
