@@ -1,5 +1,5 @@
 -- The first schema, as on Postgres: strict tables, times as UTC text with microseconds, JSON as text.
--- Advisory locks and sequences are rows here: `hold` (in control_plane) lapses, `ids` counts.
+-- Advisory locks and sequences are rows here: `control_plane.held_until` lapses, `ids.next` counts.
 
 create table tokens (
     token         text not null primary key,
@@ -129,7 +129,6 @@ create table control_plane (
     serving   text not null default '',
     since     text,
     clock     text,
-    holder    text not null default '',
     held_until text
 ) strict;
 

@@ -17,10 +17,9 @@ from stateous.store.postgres.load import Load, Loaded
 from stateous.store.postgres.save import save
 from stateous.store.postgres.seats import Seats
 from stateous.store.postgres.session import Connection, Place
+from stateous.store.serving import NOT_SERVING
 from stateous.store.store import Batch
 from stateous.store.wanted import wanted_by
-
-NOT_SERVING = "another control plane took this database"
 
 
 class Decided(Protocol):

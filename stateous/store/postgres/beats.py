@@ -10,11 +10,12 @@ import psycopg
 from stateous.engine.commands import Beat
 from stateous.model.refusals import NotServing
 from stateous.store.beating import Beating
-from stateous.store.postgres.batches import NOT_SERVING, check_held
+from stateous.store.postgres.batches import check_held
 from stateous.store.postgres.faults import not_committed, roll_back
 from stateous.store.postgres.hold import Hold
 from stateous.store.postgres.load import Load, run
 from stateous.store.postgres.seats import Seats
+from stateous.store.serving import NOT_SERVING
 from stateous.store.store import Beaten
 
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any
 
 import psycopg
 
-from stateous.engine.changes import Changes
 from stateous.engine.facts import ClaimAsk, Need
+from stateous.store.claiming import demand_of, granted_by, supervisors_of
 from stateous.store.gathering import Gathered
 from stateous.store.postgres.batches import check_epoch, check_held, decide
 from stateous.store.postgres.faults import not_committed, roll_back
@@ -76,7 +75,7 @@ class Claims:
         ids = sorted(row[0] for row in await locked.fetchall()) if locked is not None else []
         # One more than could be granted tells whether something is left.
         more = [{**row, "demand": row["demand"] + 1} for row in demand]
-        supervisors = sorted({ask.supervisor for ask in asks if ask.supervisor is not None})
+        supervisors = supervisors_of(asks)
         async with connection.pipeline():
             epoch_read = await run(connection, "epoch_read")
             families, memory = await self._read_tasks(connection, ids)
@@ -108,17 +107,3 @@ class Claims:
         gathered.add_families(await families.fetchall(), locked=None)
         gathered.add_tasks(await tasks.fetchall())
         gathered.add_memory(ids, await memory.fetchall())
-
-
-def demand_of(asks: Sequence[ClaimAsk]) -> list[dict[str, Any]]:
-    """How many tasks of each queue the claims could take together."""
-    demand: Counter[str] = Counter()
-    for ask in asks:
-        for queue in set(ask.queues):
-            demand[queue] += ask.max
-    return [{"queue": queue, "demand": count} for queue, count in sorted(demand.items())]
-
-
-def granted_by(changes: Changes) -> set[int]:
-    """The tasks that the claims took."""
-    return {task.id for task in changes.tasks if task.status == "claimed"}

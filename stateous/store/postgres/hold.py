@@ -85,13 +85,15 @@ class Hold:
                 await self.ping()
             except (psycopg.Error, TimeoutError) as error:
                 log.warning("hold.cut", reason=reason_of(error))
-                # Batches are refused while it is not known who serves.
-                self.is_held = False
-                if not await self._take_back():
-                    log.error("hold.lost", reason="it could not be taken back")
-                    return
-                self.is_held = True
-                log.info("hold.taken_back", epoch=self.epoch)
+            else:
+                continue
+            # Batches are refused while it is not known who serves.
+            self.is_held = False
+            if not await self._take_back():
+                log.error("hold.lost", reason="it could not be taken back")
+                return
+            self.is_held = True
+            log.info("hold.taken_back", epoch=self.epoch)
 
     async def ping(self) -> None:
         """Show the server that we live. Raises psycopg.Error or TimeoutError when it does not answer."""

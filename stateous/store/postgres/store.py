@@ -11,7 +11,7 @@ from psycopg_pool import PoolTimeout
 from stateous.engine.commands import Beat
 from stateous.engine.family import Entry, Token
 from stateous.model.refusals import NotServing
-from stateous.store.postgres.batches import NOT_SERVING, Batches
+from stateous.store.postgres.batches import Batches
 from stateous.store.postgres.beats import Beats
 from stateous.store.postgres.claims import Claims
 from stateous.store.postgres.faults import not_committed
@@ -21,7 +21,7 @@ from stateous.store.postgres.reads import Reads
 from stateous.store.postgres.seats import Seats
 from stateous.store.postgres.session import OLDEST_SERVER, Place, reason_of
 from stateous.store.postgres.tables import make_tables, version_of
-from stateous.store.rows import time_value
+from stateous.store.serving import NOT_SERVING, serving_sentence
 from stateous.store.store import Batch, Beaten, CannotOpen, ClaimBatch, OnRecord
 
 
@@ -151,11 +151,3 @@ class PostgresStore:
 
     async def timers_due(self, now: datetime, *, limit: int) -> list[tuple[int, str]]:
         return await self._reads.timers_due(now, limit=limit)
-
-
-def serving_sentence(serving: str, since: datetime | None) -> str:
-    """Who serves a database, in the words of an error."""
-    if not serving or since is None:
-        return "another control plane serves this database"
-    when = time_value(since).strftime("%Y-%m-%dT%H:%M:%SZ")
-    return f"another control plane serves this database: {serving} since {when}"

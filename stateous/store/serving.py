@@ -1,0 +1,17 @@
+"""The sentences about who serves a database."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from stateous.store.rows import time_value
+
+NOT_SERVING = "another control plane took this database"
+
+
+def serving_sentence(serving: str, since: datetime | str | None) -> str:
+    """Why a database that another control plane serves cannot be opened."""
+    if not serving or since is None:
+        return "another control plane serves this database"
+    when = time_value(since).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return f"another control plane serves this database: {serving} since {when}"

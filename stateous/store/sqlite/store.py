@@ -1,0 +1,167 @@
+"""The store in one SQLite file: one thread writes, one thread reads, and neither waits for the other."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+import structlog
+
+from stateous.engine.commands import Beat
+from stateous.engine.family import Entry, Token
+from stateous.model.refusals import DatabaseBusy, NotServing
+from stateous.store import rows
+from stateous.store.serving import NOT_SERVING, serving_sentence
+from stateous.store.sqlite.files import connect
+from stateous.store.sqlite.hold import RENEWED_EVERY
+from stateous.store.sqlite.load import run
+from stateous.store.sqlite.writer import Writer
+from stateous.store.statuses import statuses_of
+from stateous.store.store import (
+    Batch,
+    Beaten,
+    CannotOpen,
+    ClaimBatch,
+    NotCommitted,
+    OnRecord,
+)
+
+Result = TypeVar("Result")
+
+log: structlog.stdlib.BoundLogger = structlog.get_logger()
+
+
+class SqliteStore:
+    """An SQLite file, served by this control plane."""
+
+    def __init__(self, path: Path, *, clock: Callable[[], datetime]) -> None:
+        self._path = path
+        self._writer = Writer(path, clock=clock)
+        self._reader: sqlite3.Connection | None = None
+        self._writing = ThreadPoolExecutor(1, thread_name_prefix="stateous-writer")
+        self._reading = ThreadPoolExecutor(1, thread_name_prefix="stateous-reader")
+        self._renewing: asyncio.Task[None] | None = None
+
+    @property
+    def is_serving(self) -> bool:
+        return self._writer.hold.is_held
+
+    async def open(self) -> None:
+        try:
+            if not await self._write(self._writer.open):
+                raise CannotOpen(serving_sentence(*await self._write(self._writer.who_serves)))
+            self._reader = await self._on_reader(partial(connect, self._path, read_only=True))
+        except BaseException:
+            await self.close()
+            raise
+        self._renewing = asyncio.create_task(self._renew(), name="stateous-hold")
+
+    async def close(self) -> None:
+        renewing, self._renewing = self._renewing, None
+        if renewing is not None:
+            renewing.cancel()
+            with suppress(asyncio.CancelledError):
+                await renewing
+        reader, self._reader = self._reader, None
+        if reader is not None:
+            await self._on_reader(reader.close)
+        await self._write(self._writer.close)
+
+    async def _write(self, call: Callable[[], Result]) -> Result:
+        return await asyncio.get_running_loop().run_in_executor(self._writing, call)
+
+    async def _on_reader(self, call: Callable[[], Result]) -> Result:
+        return await asyncio.get_running_loop().run_in_executor(self._reading, call)
+
+    async def _renew(self) -> None:
+        while self.is_serving:
+            await asyncio.sleep(RENEWED_EVERY)
+            try:
+                await self._write(self._writer.renew)
+            except NotCommitted as error:
+                # The row lapses later than the next try comes.
+                log.warning("hold.not_renewed", reason=str(error))
+        log.error("hold.lost", reason="the epoch was raised")
+
+    async def _decide(self, call: Callable[[], Result]) -> Result:
+        """Run a batch on the writer's thread. It is finished there even when nobody waits any more."""
+        if not self.is_serving:
+            raise NotServing(NOT_SERVING)
+        return await self._write(call)
+
+    async def graph_on_record(self) -> OnRecord:
+        found = (await self._rows("graph_read"))[0]
+        live = await self._rows("live_find")
+        return OnRecord(structure=found[0], checksum=found[1], live_tokens=bool(live))
+
+    async def graph_record(
+        self, *, structure: str, checksum: str, graph: str, serving: str
+    ) -> None:
+        call = partial(
+            self._writer.graph_record,
+            structure=structure,
+            checksum=checksum,
+            graph=graph,
+            serving=serving,
+        )
+        await self._decide(call)
+
+    async def batch_decide(self, batch: Batch, *, wait_for: float | None = None) -> None:
+        await self._decide(partial(self._writer.batch_decide, batch, wait_for=wait_for))
+
+    async def claims_decide(self, batch: ClaimBatch) -> bool:
+        return await self._decide(partial(self._writer.claims_decide, batch))
+
+    async def tasks_beat(
+        self, beats: Sequence[Beat], *, now: datetime, leased_until: datetime
+    ) -> list[Beaten]:
+        call = partial(self._writer.tasks_beat, beats, now=now, leased_until=leased_until)
+        return await self._decide(call)
+
+    async def _rows(self, name: str, values: dict[str, Any] | None = None) -> list[rows.Row]:
+        """All rows of a statement that reads. Raises DatabaseBusy when the file cannot be read."""
+        reader = self._reader
+        if reader is None:
+            raise DatabaseBusy("the database is closed")
+        try:
+            return await self._on_reader(partial(run, reader, name, values))
+        except sqlite3.Error as error:
+            raise DatabaseBusy(f"the database did not answer a read: {error}") from None
+
+    async def token_read(self, token: str) -> Token | None:
+        found = await self._rows("token_read", {"token": token})
+        return rows.token_of(found[0]) if found else None
+
+    async def tokens_list(
+        self, *, status: str | None, parent: str | None, limit: int
+    ) -> list[Token]:
+        values: dict[str, Any] = {"statuses": statuses_of(status), "limit": limit}
+        if parent is None:
+            found = await self._rows("tokens_list", values)
+        else:
+            found = await self._rows("children_list", {**values, "parent": parent})
+        return [rows.token_of(row) for row in found]
+
+    async def history_read(
+        self, token: str, *, after: int = 0, limit: int | None = None
+    ) -> list[Entry] | None:
+        values = {"token": token, "after": after, "limit": -1 if limit is None else limit}
+        entries = [rows.entry_of(row) for row in await self._rows("history_read", values)]
+        if not entries and await self.token_read(token) is None:
+            return None
+        return entries
+
+    async def leases_over(self, now: datetime, *, limit: int) -> list[int]:
+        values = {"now": rows.time_text(now), "limit": limit}
+        return [row[0] for row in await self._rows("leases_over", values)]
+
+    async def timers_due(self, now: datetime, *, limit: int) -> list[tuple[int, str]]:
+        values = {"now": rows.time_text(now), "limit": limit}
+        return [(row[0], row[1]) for row in await self._rows("timers_due", values)]

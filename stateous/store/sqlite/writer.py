@@ -1,0 +1,197 @@
+"""The one writer: its methods run on the store's one writing thread, each in a transaction from begin to commit."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+
+from stateous.engine.changes import Changes
+from stateous.engine.commands import Beat
+from stateous.engine.facts import Facts, Need
+from stateous.store.beating import Beating
+from stateous.store.claiming import demand_of, granted_by, supervisors_of
+from stateous.store.gathering import Gathered
+from stateous.store.rows import time_text
+from stateous.store.sqlite.files import BUSY_FOR, make_tables, open_file
+from stateous.store.sqlite.hold import Hold
+from stateous.store.sqlite.load import Load, run
+from stateous.store.store import Batch, Beaten, CannotOpen, ClaimBatch, NotCommitted
+from stateous.store.wanted import wanted_by
+from stateous.store.writes import writes_of
+
+
+class Decided(Protocol):
+    """What a batch of commands and a batch of claims have in common."""
+
+    def decide(self, facts: Facts, now: datetime) -> None: ...
+
+    def changes(self, facts: Facts) -> Changes: ...
+
+
+class Writer:
+    """The connection that writes, and the hold that allows it."""
+
+    def __init__(self, path: Path, *, clock: Callable[[], datetime]) -> None:
+        self._path = path
+        self._clock = clock
+        self._connection: sqlite3.Connection | None = None
+        self._load = Load()
+        self.hold = Hold()
+
+    @property
+    def _open(self) -> sqlite3.Connection:
+        if self._connection is None:
+            raise NotCommitted("the database is closed", alone=False)
+        return self._connection
+
+    def open(self) -> bool:
+        """Make the tables and take the hold; False when another control plane has it. Raises CannotOpen."""
+        self._connection = open_file(self._path)
+        try:
+            make_tables(self._path, self._connection)
+            with self._transaction():
+                self.hold.is_held = self.hold.take(self._connection)
+        except sqlite3.Error as error:
+            raise CannotOpen(f"cannot open {self._path}: {error}") from None
+        except NotCommitted as error:
+            raise CannotOpen(f"cannot open {self._path}: {error}") from None
+        return self.hold.is_held
+
+    def close(self) -> None:
+        """Give up the hold and close the connection."""
+        connection, self._connection = self._connection, None
+        if connection is None:
+            return
+        try:
+            if self.hold.is_held:
+                self.hold.drop(connection)
+        finally:
+            connection.close()
+
+    def who_serves(self) -> tuple[str, datetime | str | None]:
+        """Who is on record as serving, and since when."""
+        row = run(self._open, "graph_read")[0]
+        return row[2], row[3]
+
+    def renew(self) -> None:
+        """Renew the hold. Raises NotCommitted."""
+        with self._transaction():
+            self.hold.renew(self._open)
+
+    def graph_record(self, *, structure: str, checksum: str, graph: str, serving: str) -> None:
+        """As Store.graph_record."""
+        with self._transaction():
+            self.hold.check(self._open)
+            values = {
+                "structure": structure,
+                "checksum": checksum,
+                "graph": graph,
+                "serving": serving,
+                "since": time_text(self._clock()),
+                "epoch": self.hold.epoch,
+            }
+            run(self._open, "graph_write", values)
+
+    def batch_decide(self, batch: Batch, *, wait_for: float | None) -> None:
+        """As Store.batch_decide."""
+        gathered = Gathered()
+        with self._transaction(wait_for=wait_for):
+            self.hold.check(self._open)
+            self._load.read(self._open, gathered, wanted_by(batch.asks))
+            self._save(self._decide(batch, gathered), gathered)
+        # Not before the commit: a rollback takes the count of ids back, and would hand them out again.
+        self._load.leftovers.give_back(gathered.facts.ids)
+
+    def claims_decide(self, batch: ClaimBatch) -> bool:
+        """As Store.claims_decide."""
+        gathered = Gathered()
+        with self._transaction():
+            connection = self._open
+            self.hold.check(connection)
+            ready: set[int] = set()
+            looked: set[int] = set()
+            for wanted in demand_of(batch.asks):
+                # One more than could be granted tells whether something is left.
+                more = {**wanted, "demand": wanted["demand"] + 1}
+                found = [row[0] for row in run(connection, "queue_look", more)]
+                ready.update(found[: wanted["demand"]])
+                looked.update(found)
+            self._read_tasks(gathered, sorted(ready))
+            gathered.add_ready(ready)
+            asked = {"supervisors": supervisors_of(batch.asks)}
+            gathered.add_remembered(run(connection, "remembered_read", asked))
+            changes = self._decide(batch, gathered)
+            self._save(changes, gathered)
+        return bool(looked - granted_by(changes))
+
+    def tasks_beat(
+        self, beats: Sequence[Beat], *, now: datetime, leased_until: datetime
+    ) -> list[Beaten]:
+        """As Store.tasks_beat."""
+        beating = Beating(beats)
+        with self._transaction():
+            self.hold.check(self._open)
+            values = beating.values(now=now, leased_until=leased_until)
+            return beating.answers(
+                run(self._open, "tasks_beat", {**values, "epoch": self.hold.epoch})
+            )
+
+    def _decide(self, batch: Decided, gathered: Gathered) -> Changes:
+        """Decide until nothing more is needed, with one time for all."""
+        now = self._clock()
+        while True:
+            try:
+                batch.decide(gathered.facts, now)
+            except Need as need:
+                if need.grants:
+                    ids = sorted({task for task, _ in need.grants})
+                    self._read_tasks(gathered, ids)
+                self._load.fetch(self._open, gathered, need)
+            else:
+                return batch.changes(gathered.facts)
+
+    def _read_tasks(self, gathered: Gathered, ids: list[int]) -> None:
+        """Read what a claim needs of these tasks."""
+        asked = {"tokens": [], "tasks": ids}
+        gathered.add_families(run(self._open, "families_read", asked), locked=None)
+        gathered.add_tasks(run(self._open, "tasks_read", {"tasks": ids}))
+        gathered.add_memory(ids, run(self._open, "memory_read", {"tasks": ids}))
+
+    def _save(self, changes: Changes, gathered: Gathered) -> None:
+        try:
+            writes = list(writes_of(changes, gathered.before))
+        except (ValueError, TypeError, msgspec.MsgspecError) as error:
+            raise NotCommitted(f"a change cannot be written: {error}", alone=True) from error
+        for write in writes:
+            written = len(run(self._open, write.name, write.values))
+            if write.asked is not None and written != write.asked:
+                raise NotCommitted(
+                    f"only {written} of {write.asked} rows were as they had been read", alone=True
+                )
+
+    @contextmanager
+    def _transaction(self, *, wait_for: float | None = None) -> Iterator[None]:
+        """A transaction that no other process writes beside. Raises NotCommitted for a database error."""
+        connection = self._open
+        limit = BUSY_FOR if wait_for is None else wait_for
+        try:
+            connection.execute(f"pragma busy_timeout = {max(1, round(limit * 1000))}")
+            connection.execute("begin immediate")
+            try:
+                yield
+            except BaseException:
+                connection.execute("rollback")
+                raise
+            connection.execute("commit")
+        except sqlite3.Error as error:
+            if connection.in_transaction:
+                connection.execute("rollback")
+            # What another process or the disk does is no command's fault.
+            alone = not isinstance(error, sqlite3.OperationalError)
+            raise NotCommitted(f"the database refused a batch: {error}", alone=alone) from None
