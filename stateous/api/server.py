@@ -10,12 +10,11 @@ import sys
 from collections.abc import Coroutine, Generator
 from typing import Any, Final, TypeVar
 
-import msgspec
 import uvicorn
 from litestar.types import ASGIApp
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
-from stateous.model.refusals import BadRequest, StateousError
+from stateous.api.protocol import Protocol
+from stateous.model.refusals import StateousError
 
 if sys.platform != "win32":
     import uvloop
@@ -63,7 +62,7 @@ class Server:
         self._uvicorn = _Uvicorn(
             uvicorn.Config(
                 app,  # pyright: ignore[reportArgumentType] - the same protocol in Litestar's words
-                http=_Protocol,
+                http=Protocol,
                 ws="none",
                 lifespan="off",
                 log_config=None,
@@ -89,11 +88,12 @@ class Server:
     def stop(self) -> None:
         """Take no more connections, finish what is in progress."""
         self._uvicorn.should_exit = True
+        self._uvicorn.stops.set()
 
     def stop_at_once(self) -> None:
         """Stop without waiting for what is in progress."""
-        self._uvicorn.should_exit = True
         self._uvicorn.force_exit = True
+        self.stop()
 
 
 def run_loop(main: Coroutine[Any, Any, T]) -> T:
@@ -109,6 +109,14 @@ class _Uvicorn(uvicorn.Server):
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
         self.listens = asyncio.Event()
+        self.stops = asyncio.Event()
+
+    async def main_loop(self) -> None:
+        # uvicorn looks ten times a second whether it shall stop; here it is told, and looks at the clock
+        # once a second for the header Date.
+        while not await self.on_tick(0):
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self.stops.wait(), 1)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
@@ -117,17 +125,3 @@ class _Uvicorn(uvicorn.Server):
     @contextlib.contextmanager
     def capture_signals(self) -> Generator[None, None, None]:
         yield
-
-
-class _Protocol(HttpToolsProtocol):
-    """HTTP that answers what is not HTTP with a refusal like all others."""
-
-    def send_400_response(self, msg: str) -> None:
-        body = msgspec.json.encode(
-            {"error": f"the request cannot be read: {msg}", "code": BadRequest.code}
-        )
-        self.transport.write(
-            b"%scontent-type: application/json\r\ncontent-length: %d\r\nconnection: close\r\n\r\n%s"
-            % (STATUS_LINE[400], len(body), body)
-        )
-        self.transport.close()

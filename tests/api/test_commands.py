@@ -74,7 +74,7 @@ def test_a_start_without_context_has_an_empty_one() -> None:
         ({"payload": [NUL]}, b"k", "invalid_payload"),
         ({"payload": {"a": NUL}}, b"k", "invalid_payload"),
         ({}, b"", "invalid_payload"),
-        ({}, b"k\t", "invalid_payload"),
+        ({}, b"k\tk", "invalid_payload"),
         ({"payload": None}, b"k", None),
     ],
 )

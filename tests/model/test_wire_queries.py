@@ -107,11 +107,15 @@ def test_a_key_is_its_bytes_one_by_one() -> None:
     assert idempotency_key([(b"host", b"x")]) is None
 
 
+def test_spaces_around_a_key_are_not_part_of_it() -> None:
+    assert idempotency_key([(b"idempotency-key", b" a b\t ")]) == "a b"
+
+
 def test_of_a_repeated_key_the_last_counts() -> None:
     assert idempotency_key([(b"idempotency-key", b""), (b"idempotency-key", b"two")]) == "two"
 
 
-@pytest.mark.parametrize("key", [b"", b"k" * 257, b"a\tb", b"a\0", b"\x7f", b"\x1f"])
+@pytest.mark.parametrize("key", [b"", b" ", b"k" * 257, b"a\tb", b"a\0", b"\x7f", b"\x1f"])
 def test_another_key_is_refused(key: bytes) -> None:
     with pytest.raises(InvalidPayload):
         idempotency_key([(b"idempotency-key", key)])

@@ -85,7 +85,8 @@ def idempotency_key(headers: Iterable[tuple[bytes, bytes]]) -> str | None:
     found: bytes | None = None
     for name, value in headers:
         if name == b"idempotency-key":
-            found = value
+            # Spaces around a header's value are not part of it; the HTTP parser leaves those behind it.
+            found = value.strip(b" \t")
     if found is None:
         return None
     if not 1 <= len(found) <= LONGEST_KEY:

@@ -1,0 +1,73 @@
+"""HTTP/1.1 on a connection: uvicorn's protocol, which lets a client finish speaking before it hangs up."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, Final, cast
+
+import msgspec
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+
+from stateous.model.refusals import BadRequest
+
+LINGERS_FOR: Final = 2.0
+"""Seconds in which a client may read our last answer while it still sends."""
+
+
+class Protocol(HttpToolsProtocol):
+    """uvicorn's protocol, with two differences.
+
+    What is not HTTP is answered with a refusal like all others. And a connection that ends while a body is
+    still coming in (413, or a route that reads none) is closed for writing only, until the client has
+    heard us: closed at once, the kernel would reset it, and the client would lose the answer.
+    """
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:  # type: ignore[override]
+        made = cast("asyncio.Transport", transport)
+        super().connection_made(made)
+        self._lingering = _LingeringTransport(made, self._is_spoken_to)
+        self.transport = cast("asyncio.Transport", self._lingering)
+
+    def data_received(self, data: bytes) -> None:
+        if not self._lingering.ends:
+            super().data_received(data)
+
+    def send_400_response(self, msg: str) -> None:
+        body = msgspec.json.encode(
+            {"error": f"the request cannot be read: {msg}", "code": BadRequest.code}
+        )
+        self.transport.write(
+            b"%scontent-type: application/json\r\ncontent-length: %d\r\nconnection: close\r\n\r\n%s"
+            % (STATUS_LINE[400], len(body), body)
+        )
+        self.transport.close()
+
+    def _is_spoken_to(self) -> bool:
+        """Whether the client may still be sending what we asked it not to."""
+        # Typed as always there, but None before the first request.
+        cycle = cast("Any", self.cycle)
+        return cycle is None or cycle.more_body
+
+
+class _LingeringTransport:
+    """What uvicorn uses of a transport; `close` is gentle when `is_spoken_to` says so."""
+
+    def __init__(self, transport: asyncio.Transport, is_spoken_to: Callable[[], bool]) -> None:
+        self._transport = transport
+        self._is_spoken_to = is_spoken_to
+        self.write = transport.write
+        self.get_extra_info = transport.get_extra_info
+        self.ends = False
+
+    def is_closing(self) -> bool:
+        return self.ends or self._transport.is_closing()
+
+    def close(self) -> None:
+        if self.ends or self._transport.is_closing() or not self._is_spoken_to():
+            self._transport.close()
+            return
+        self.ends = True
+        self._transport.write_eof()
+        self._transport.resume_reading()
+        asyncio.get_running_loop().call_later(LINGERS_FOR, self._transport.close)

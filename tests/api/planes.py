@@ -1,0 +1,64 @@
+"""Planes without a database, for what happens before and after one: nothing is in them, or all fails."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any, NoReturn
+
+from stateous.engine.answers import Answer, Granted
+from stateous.engine.commands import Beat, Claim, Command
+from stateous.engine.family import Entry, Token
+from stateous.model.graph import Graph, parse_graph
+from stateous.model.refusals import TaskNotFound, TokenNotFound
+from tests.api.graph import GRAPH
+
+
+class EmptyPlane:
+    """A control plane in which there is no token and no task. It notes the commands that reached it."""
+
+    lease_for = timedelta(seconds=120)
+
+    def __init__(self) -> None:
+        self.graph: Graph = parse_graph(GRAPH)
+        self.reached: list[object] = []
+
+    async def submit(self, command: Command, *, size: int = 0) -> Answer:
+        self.reached.append(command)
+        raise (
+            TaskNotFound("no such task")
+            if hasattr(command, "task")
+            else TokenNotFound("no such token")
+        )
+
+    async def claim(self, claim: Claim) -> Granted:
+        self.reached.append(claim)
+        return Granted(())
+
+    async def beat(self, beat: Beat) -> tuple[int, ...]:
+        self.reached.append(beat)
+        return tuple(sorted(set(beat.tasks)))
+
+    async def token(self, token: str) -> Token:
+        raise TokenNotFound(f"no such token: {token}")
+
+    async def tokens(self, *, status: str | None, parent: str | None, limit: int) -> list[Token]:
+        self.reached.append((status, parent, limit))
+        return []
+
+    async def history(self, token: str, *, after: int = 0, limit: int | None = None) -> list[Entry]:
+        self.reached.append((after, limit))
+        raise TokenNotFound(f"no such token: {token}")
+
+
+class FailingPlane(EmptyPlane):
+    """A control plane whose every command ends in this error."""
+
+    def __init__(self, fault: Exception) -> None:
+        super().__init__()
+        self.fault = fault
+
+    async def submit(self, command: Command, *, size: int = 0) -> NoReturn:
+        raise self.fault
+
+    async def tokens(self, **_asked: Any) -> NoReturn:
+        raise self.fault
