@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from typing import NoReturn
 
 import msgspec
@@ -64,9 +65,16 @@ def not_stateous(address: Address, why: str) -> NotStateous:
 
 def unreachable(address: Address, why: object, *, done: bool) -> Again:
     """A try that got no answer; `done` as Again has it."""
-    said = str(why) or type(why).__name__
+    said = _reason(why) if isinstance(why, OSError) else str(why)
+    said = said or type(why).__name__
     said = said if len(said) <= _SHOWN * 2 else f"{said[: _SHOWN * 2]}…"
     return Again(Unreachable(f"{_cannot_reach(address)} ({said})"), done=done)
+
+
+def _reason(problem: OSError) -> str:
+    """What the system says of it; asyncio's own words hide a refused connection."""
+    known = problem.errno is not None and problem.errno > 0
+    return os.strerror(problem.errno) if known else problem.strerror or str(problem)
 
 
 def sentence_of(again: Again, *, shown: str) -> str:

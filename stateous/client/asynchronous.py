@@ -18,7 +18,7 @@ from stateous.client.calls import Answered, Call, ReportFields
 from stateous.client.errors import Again
 from stateous.client.patience import TRY_FOR, Patience
 
-_IDLE_FOR = 4.0  # seconds; servers close idle connections after 5, and a request must not meet that
+_IDLE_FOR = 30.0  # seconds; a control plane keeps an idle connection longer, and most proxies do
 
 
 class AsyncClient:
@@ -132,7 +132,7 @@ class AsyncClient:
                 body = await response.read()
                 return Answer(response.status, response.headers.get("Retry-After"), body)
         except aiohttp.ClientConnectorError as problem:
-            raise unreachable(self._address, problem.strerror, done=False) from problem
+            raise unreachable(self._address, problem.os_error, done=False) from problem
         except aiohttp.ClientResponseError as problem:
             raise not_stateous(self._address, "it does not speak HTTP") from problem
         except (aiohttp.ClientError, OSError) as problem:  # TimeoutError is an OSError

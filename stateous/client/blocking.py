@@ -20,7 +20,7 @@ from stateous.client.calls import Answered, Call, ReportFields
 from stateous.client.errors import Again
 from stateous.client.patience import Patience
 
-_IDLE_FOR = 4.0  # seconds; servers close idle connections after 5, and a request must not meet that
+_IDLE_FOR = 30.0  # seconds; a control plane keeps an idle connection longer, and most proxies do
 _IDLE_KEPT = 16
 
 

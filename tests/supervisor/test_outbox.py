@@ -1,0 +1,189 @@
+"""The outbox: what is promised of a file that a process may leave at any moment."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from stateous_supervisor.lock import FolderTaken
+from stateous_supervisor.outbox import Message, Outbox, OutboxFailed
+
+
+def put(outbox: Outbox, body: bytes, *, task: int = 1) -> Message:
+    message, saved = outbox.put(task=task, token="A", kind="note", body=body)
+    saved.result(10)
+    return message
+
+
+def test_what_was_written_and_not_removed_is_left_in_order(tmp_path: Path) -> None:
+    with Outbox(tmp_path) as outbox:
+        messages = [put(outbox, str(n).encode(), task=n % 3 + 1) for n in range(10)]
+        outbox.remove(messages[4], messages[7]).result(10)
+    with Outbox(tmp_path) as outbox:
+        assert outbox.left == [m for m in messages if m not in (messages[4], messages[7])]
+
+
+def test_numbers_grow_although_messages_were_removed(tmp_path: Path) -> None:
+    with Outbox(tmp_path) as outbox:
+        first = put(outbox, b"1")
+        outbox.remove(first).result(10)
+    with Outbox(tmp_path) as outbox:
+        assert outbox.left == []
+        assert put(outbox, b"2").seq > first.seq
+
+
+def test_a_message_takes_the_place_of_another_at_once(tmp_path: Path) -> None:
+    with Outbox(tmp_path) as outbox:
+        old = put(outbox, b"old")
+        new, saved = outbox.put(task=1, token="A", kind="report", body=b"new", instead_of=old.seq)
+        saved.result(10)
+    with Outbox(tmp_path) as outbox:
+        assert outbox.left == [new]
+
+
+def test_many_threads_write_and_nothing_is_lost(tmp_path: Path) -> None:
+    with Outbox(tmp_path) as outbox:
+
+        def write() -> None:
+            for n in range(50):
+                put(outbox, str(n).encode())
+
+        threads = [threading.Thread(target=write) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    with Outbox(tmp_path) as outbox:
+        assert len(outbox.left) == 400
+
+
+def test_closing_writes_what_waits(tmp_path: Path) -> None:
+    outbox = Outbox(tmp_path)
+    for n in range(1200):
+        outbox.put(task=1, token="A", kind="note", body=str(n).encode())
+    outbox.close()
+    with Outbox(tmp_path) as outbox:
+        assert [message.body for message in outbox.left] == [b"%d" % n for n in range(1200)]
+
+
+def test_the_file_waits_for_the_disk(tmp_path: Path) -> None:
+    with Outbox(tmp_path) as outbox:
+        database = outbox._database
+        assert database.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+        assert database.execute("PRAGMA synchronous").fetchone() == (2,)
+
+
+def test_a_full_disk_fails_the_write_that_does_not_fit_and_no_other(tmp_path: Path) -> None:
+    with Outbox(tmp_path) as outbox:
+        first = put(outbox, b"fits")
+        outbox._database.execute("PRAGMA max_page_count = 8")
+        too_large = outbox.put(task=1, token="A", kind="note", body=b"x" * 100_000)[1]
+        second = put(outbox, b"fits too")
+        with pytest.raises(
+            OutboxFailed, match=r"outbox\.db cannot be written: database or disk is full"
+        ):
+            too_large.result(10)
+    with Outbox(tmp_path) as outbox:
+        assert outbox.left == [first, second]
+
+
+def test_a_second_supervisor_is_refused(tmp_path: Path) -> None:
+    sentence = f"another supervisor runs on {tmp_path} now: stop it, or use another folder"
+    with Outbox(tmp_path), pytest.raises(FolderTaken) as caught:
+        Outbox(tmp_path)
+    assert str(caught.value) == sentence
+    Outbox(tmp_path).close()
+
+
+WRITER = """
+import sys
+from pathlib import Path
+from stateous_supervisor.outbox import Outbox
+
+outbox = Outbox(Path(sys.argv[1]))
+n = 0
+while True:
+    outbox.put(task=1, token="A", kind="note", body=b"%d" % n)[1].result()
+    print(n, flush=True)
+    n += 1
+"""
+
+
+def written_until_killed(folder: Path, *, lines: int) -> int:
+    """Start a process that writes for ever, kill it in mid-write; how many writes it was told are on disk."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", WRITER, str(folder)], stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    with process.stdout:
+        last = -1
+        for _ in range(lines):
+            last = int(process.stdout.readline())
+        process.send_signal(signal.SIGKILL)
+        for line in process.stdout:
+            if line.endswith("\n"):
+                last = int(line)
+    assert process.wait() == -signal.SIGKILL
+    return last + 1
+
+
+@pytest.mark.parametrize("lines", [1, 20, 57])
+def test_a_killed_process_leaves_every_write_that_it_was_told_of(
+    tmp_path: Path, lines: int
+) -> None:
+    acknowledged = written_until_killed(tmp_path, lines=lines)
+    with Outbox(tmp_path) as outbox:
+        bodies = [int(message.body) for message in outbox.left]
+    assert bodies == list(range(len(bodies)))
+    assert acknowledged <= len(bodies) <= acknowledged + 1
+
+
+def test_the_lock_dies_with_its_process(tmp_path: Path) -> None:
+    written_until_killed(tmp_path, lines=1)
+    Outbox(tmp_path).close()
+
+
+def test_a_forked_child_does_not_keep_the_folder(tmp_path: Path) -> None:
+    outbox = Outbox(tmp_path)
+    reader, writer = os.pipe()
+    child = multiprocessing.get_context("fork").Process(target=os.read, args=(reader, 1))
+    child.start()
+    outbox.close()
+    Outbox(tmp_path).close()
+    os.write(writer, b"x")
+    child.join()
+    os.close(reader)
+    os.close(writer)
+
+
+def test_an_outbox_of_a_newer_supervisor_is_left_alone(tmp_path: Path) -> None:
+    Outbox(tmp_path).close()
+    database = sqlite3.connect(tmp_path / ".stateous" / "outbox.db")
+    database.execute("PRAGMA user_version = 99")
+    database.close()
+    for _ in range(2):  # the folder is free again after the refusal
+        with pytest.raises(
+            OutboxFailed, match=r"cannot open the outbox .*a newer supervisor made it"
+        ):
+            Outbox(tmp_path)
+
+
+def test_a_file_that_is_no_database_is_said_to_be_none(tmp_path: Path) -> None:
+    hidden = tmp_path / ".stateous"
+    hidden.mkdir()
+    (hidden / "outbox.db").write_bytes(b"not a database, but long enough to look at" * 50)
+    with pytest.raises(OutboxFailed, match=r"cannot open the outbox .*not a database"):
+        Outbox(tmp_path)
+
+
+def test_a_folder_that_is_not_there_is_said_not_to_be(tmp_path: Path) -> None:
+    with pytest.raises(OutboxFailed, match="No such file or directory"):
+        Outbox(tmp_path / "nowhere")
