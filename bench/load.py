@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from time import perf_counter
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import msgspec
 
@@ -37,8 +37,8 @@ class Connection(asyncio.Protocol):
         self._answered: asyncio.Future[Answer] | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        # uvloop's transport is one in all but name.
+        self._transport = cast("asyncio.Transport", transport)
 
     def connection_lost(self, exc: Exception | None) -> None:
         if self._answered is not None and not self._answered.done():
