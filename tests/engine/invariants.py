@@ -1,0 +1,101 @@
+"""The numbered invariants of the house that one moment can show, checked on a world in memory."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from stateous.engine.family import Held, Task, Timer, Token
+from stateous.engine.lifecycles import LIVE_TOKEN, OPEN_TASK
+from tests.engine.replay import Replayed
+
+if TYPE_CHECKING:
+    from tests.engine.world import World
+
+
+class Moment:
+    """The rows of a world by token, gathered once for all checks."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.tasks: dict[str, list[Task]] = {token: [] for token in world.tokens}
+        self.pending: dict[str, list[Timer]] = {token: [] for token in world.tokens}
+        self.children: dict[str, list[Token]] = {token: [] for token in world.tokens}
+        for task in world.tasks.values():
+            self.tasks[task.token].append(task)
+        for timer in world.timers.values():
+            if timer.status == "pending":
+                self.pending[timer.token].append(timer)
+        for token in world.tokens.values():
+            if token.parent is not None:
+                self.children[token.parent].append(token)
+
+    def check(self) -> None:
+        for token in self.world.tokens.values():
+            self._check_ledger(token)
+            self._check_replayed(token)
+            self._check_work(token)
+            self._check_family(token)
+        for root, held in self.world.held.items():
+            self._check_held(root, held)
+
+    def _check_ledger(self, token: Token) -> None:
+        entries = self.world.ledger[token.token]
+        assert [entry.seq for entry in entries] == list(range(1, len(entries) + 1))
+        assert token.seq == len(entries)
+        assert all(one.at <= next_one.at for one, next_one in pairwise(entries))
+        assert token.changed_at >= entries[-1].at
+        keys = [entry.key for entry in entries if entry.key is not None]
+        assert len(keys) == len(set(keys)), "a key is used up once"
+
+    def _check_replayed(self, token: Token) -> None:
+        replayed = Replayed(self.world.ledger[token.token])
+        tasks = self.tasks[token.token]
+        assert replayed.state == token.state
+        assert replayed.visit == token.visit
+        assert replayed.status == token.status
+        assert replayed.context == token.context
+        assert replayed.counts == token.counts
+        assert replayed.visits == token.visits
+        assert replayed.tasks == {task.id: task.status for task in tasks}
+        assert replayed.attempts == {task.id: task.attempt for task in tasks}
+
+    def _check_work(self, token: Token) -> None:
+        tasks, pending = self.tasks[token.token], self.pending[token.token]
+        open_tasks = [task.id for task in tasks if task.status in OPEN_TASK]
+        assert open_tasks == ([] if token.task is None else [token.task])
+        visits = Counter((task.state, task.visit) for task in tasks)
+        assert all(count == 1 for count in visits.values()), "a visit has one task"
+        for task in tasks:
+            assert (task.status == "claimed") == (task.lease_until is not None)
+            is_parked = task.status == "queued" and token.status == "paused"
+            assert (task.id in self.world.parked_tasks) == is_parked
+        for timer in pending:
+            assert (timer.state, timer.visit) == (token.state, token.visit)
+            assert (timer.id in self.world.parked_timers) == (token.status == "paused")
+        if token.status not in LIVE_TOKEN:
+            assert not open_tasks
+            assert not pending
+            assert not any(where[0] == token.token for where in self.world.memory)
+
+    def _check_family(self, token: Token) -> None:
+        live = [child for child in self.children[token.token] if child.status in LIVE_TOKEN]
+        assert token.children_open == len(live)
+        if token.status not in LIVE_TOKEN:
+            assert not live
+            return
+        assert all(child.status == token.status for child in live), "a family is paused as a whole"
+        prefix = f"{token.token}.{token.state}.{token.visit}."
+        assert all(child.token.startswith(prefix) for child in live)
+        if self.world.rules.state(token.workflow, token.state).parallel:
+            assert live, "a parallel state whose children have all ended has met its join"
+        else:
+            held = self.world.held.get(token.root, [])
+            has_outcome = any(one.token == token.token and one.task is not None for one in held)
+            assert token.task is not None or has_outcome, "a live token has work, or an outcome"
+
+    def _check_held(self, root: str, held: list[Held]) -> None:
+        assert [one.arrival for one in held] == list(range(1, len(held) + 1))
+        assert self.world.tokens[root].held_count == len(held)
+        assert self.world.tokens[root].status == "paused"
