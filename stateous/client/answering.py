@@ -73,8 +73,9 @@ def unreachable(address: Address, why: object, *, done: bool) -> Again:
 
 def _reason(problem: OSError) -> str:
     """What the system says of it; asyncio's own words hide a refused connection."""
-    known = problem.errno is not None and problem.errno > 0
-    return os.strerror(problem.errno) if known else problem.strerror or str(problem)
+    if problem.errno is not None and problem.errno > 0:
+        return os.strerror(problem.errno)
+    return problem.strerror or str(problem)
 
 
 def sentence_of(again: Again, *, shown: str) -> str:

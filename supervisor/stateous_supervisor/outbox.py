@@ -59,7 +59,7 @@ class _Write(msgspec.Struct, frozen=True):
 class Outbox:
     """The messages of one folder. Any thread may put and remove.
 
-    Raises FolderTaken when another supervisor has the folder, OutboxFailed when the file cannot be used.
+    `database` is the writer's connection. Raises FolderTaken when another supervisor has the folder, OutboxFailed when the file cannot be used.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -73,12 +73,12 @@ class Outbox:
                 f"cannot open the outbox {self.path}: {problem.strerror}"
             ) from problem
         try:
-            self._database = _open(self.path)
+            self.database = _open(self.path)
             self._left = [
                 Message(seq=seq, task=task, token=token, kind=kind, body=body)
-                for seq, task, token, kind, body in self._database.execute(_LEFT)
+                for seq, task, token, kind, body in self.database.execute(_LEFT)
             ]
-            self._last: int = self._database.execute(_LAST).fetchone()[0]
+            self._last: int = self.database.execute(_LAST).fetchone()[0]
         except sqlite3.Error as problem:
             self._folder_lock.release()
             raise OutboxFailed(f"cannot open the outbox {self.path}: {problem}") from problem
@@ -121,7 +121,7 @@ class Outbox:
         """Write what waits, then give up the folder."""
         self._writes.put(None)
         self._writer.join()
-        self._database.close()
+        self.database.close()
         self._folder_lock.release()
 
     def __enter__(self) -> Self:
@@ -157,11 +157,11 @@ class Outbox:
         if not batch:
             return
         try:
-            with self._database:
-                self._database.execute("BEGIN IMMEDIATE")
+            with self.database:
+                self.database.execute("BEGIN IMMEDIATE")
                 for write in batch:
                     for statement, values in write.statements:
-                        self._database.execute(statement, values)
+                        self.database.execute(statement, values)
         except sqlite3.Error as problem:
             if len(batch) > 1:
                 for write in batch:

@@ -51,29 +51,29 @@ class Number(float):
 NOON = datetime(2026, 1, 2, 12, tzinfo=UTC)
 
 
-@pytest.mark.parametrize(
-    ("value", "written"),
-    [
-        (None, None),
-        (True, True),
-        (2**70, 2**70),
-        (1.0, 1.0),
-        (Text("é"), "é"),
-        (Number(0.5), 0.5),
-        (NOON, "2026-01-02T12:00:00Z"),
-        (date(2026, 1, 2), "2026-01-02"),
-        (UUID(int=1), "00000000-0000-0000-0000-000000000001"),
-        (Colour.RED, "red"),
-        (Size.SMALL, 1),
-        ((1, [2, {"a": ()}]), [1, [2, {"a": []}]]),
-        (Line(1, NOON, {"x"}), {"how-many": 1, "when": "2026-01-02T12:00:00Z", "tags": ["x"]}),
-        (
-            [Box(Line(1, NOON))],
-            [{"line": {"how-many": 1, "when": "2026-01-02T12:00:00Z", "tags": []}}],
-        ),
-        ({"m": Model(when=NOON)}, {"m": {"when": "2026-01-02T12:00:00Z"}}),
-    ],
-)
+WRITTEN: list[tuple[object, object]] = [
+    (None, None),
+    (True, True),
+    (2**70, 2**70),
+    (1.0, 1.0),
+    (Text("é"), "é"),
+    (Number(0.5), 0.5),
+    (NOON, "2026-01-02T12:00:00Z"),
+    (date(2026, 1, 2), "2026-01-02"),
+    (UUID(int=1), "00000000-0000-0000-0000-000000000001"),
+    (Colour.RED, "red"),
+    (Size.SMALL, 1),
+    ((1, [2, {"a": ()}]), [1, [2, {"a": []}]]),
+    (Line(1, NOON, {"x"}), {"how-many": 1, "when": "2026-01-02T12:00:00Z", "tags": ["x"]}),
+    (
+        [Box(Line(1, NOON))],
+        [{"line": {"how-many": 1, "when": "2026-01-02T12:00:00Z", "tags": []}}],
+    ),
+    ({"m": Model(when=NOON)}, {"m": {"when": "2026-01-02T12:00:00Z"}}),
+]
+
+
+@pytest.mark.parametrize(("value", "written"), WRITTEN)
 def test_models_and_times_are_written_as_their_schema_says(value: object, written: object) -> None:
     result = plain(value, "payload")
     assert result == written

@@ -76,7 +76,7 @@ def test_closing_writes_what_waits(tmp_path: Path) -> None:
 
 def test_the_file_waits_for_the_disk(tmp_path: Path) -> None:
     with Outbox(tmp_path) as outbox:
-        database = outbox._database
+        database = outbox.database
         assert database.execute("PRAGMA journal_mode").fetchone() == ("wal",)
         assert database.execute("PRAGMA synchronous").fetchone() == (2,)
 
@@ -84,7 +84,7 @@ def test_the_file_waits_for_the_disk(tmp_path: Path) -> None:
 def test_a_full_disk_fails_the_write_that_does_not_fit_and_no_other(tmp_path: Path) -> None:
     with Outbox(tmp_path) as outbox:
         first = put(outbox, b"fits")
-        outbox._database.execute("PRAGMA max_page_count = 8")
+        outbox.database.execute("PRAGMA max_page_count = 8")
         too_large = outbox.put(task=1, token="A", kind="note", body=b"x" * 100_000)[1]
         second = put(outbox, b"fits too")
         with pytest.raises(
