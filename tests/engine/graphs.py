@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-REVIEW: dict[str, Any] = {
+from tests.engine.world import World
+
+Json = dict[str, Any]
+
+REVIEW: Json = {
     "type": "object",
     "properties": {"approved": {"type": "boolean"}, "note": {"type": "string", "default": ""}},
     "required": ["approved"],
 }
 
-ORDERS: dict[str, Any] = {
+ORDERS: Json = {
     "stateous": 1,
     "workflow": "orders",
     "context": "Order",
@@ -41,9 +45,9 @@ ORDERS: dict[str, Any] = {
 }
 
 
-def parallel(*, join: str = "all", nested: bool = False) -> dict[str, Any]:
+def parallel(*, join: str = "all", nested: bool = False) -> Json:
     """A graph whose `reviews` state runs two children, the second of which may nest a third."""
-    child: dict[str, Any] = {
+    child: Json = {
         "states": {"look": {"emits": ["passed", "refused"]}},
         "events": {"passed": {"payload": "Review"}, "refused": {}},
         "transitions": [
@@ -51,7 +55,7 @@ def parallel(*, join: str = "all", nested: bool = False) -> dict[str, Any]:
             {"from": "look", "to": "__end__", "on": "passed"},
         ],
     }
-    outer: dict[str, Any] = {
+    outer: Json = {
         "states": {"inner": {"parallel": ["style"], "join": "all"}},
         "events": {},
         "transitions": [
@@ -89,3 +93,73 @@ def parallel(*, join: str = "all", nested: bool = False) -> dict[str, Any]:
             **({"outer": outer} if nested else {}),
         },
     }
+
+
+Way = tuple[Any, ...]
+"""A transition in short: from, to, then on, then when; None is left out."""
+
+
+def main(
+    states: Json,
+    ways: list[Way],
+    *,
+    events: Json | list[str] | None = None,
+    context: str | None = None,
+    schemas: Json | None = None,
+    children: Json | None = None,
+) -> Json:
+    """A whole graph `m` in a few words."""
+    return {
+        "stateous": 1,
+        "workflow": "m",
+        **flow(states, ways, events=events, context=context),
+        "schemas": schemas or {},
+        "workflows": children or {},
+    }
+
+
+def flow(
+    states: Json,
+    ways: list[Way],
+    *,
+    events: Json | list[str] | None = None,
+    context: str | None = None,
+) -> Json:
+    """One workflow of a graph; events without a payload may be given as a list."""
+    declared: Json = {event: {} for event in events} if isinstance(events, list) else events or {}
+    whole: Json = {
+        "states": states,
+        "events": declared,
+        "transitions": [way(*each) for each in ways],
+    }
+    return whole if context is None else {**whole, "context": context}
+
+
+def way(source: str, target: str, on: str | None = None, when: str | None = None) -> Json:
+    """A transition as a graph file writes it."""
+    short = {"from": source, "to": target, "on": on, "when": when}
+    return {key: value for key, value in short.items() if value is not None}
+
+
+def working(start: Way = ("__start__", "do")) -> Json:
+    """A child with one state of work that ends on `done`, is left to itself on `again`, and can fail."""
+    ways = [start, ("do", "__end__", "done"), ("do", "do", "again")]
+    return flow({"do": {"emits": ["done"]}}, ways, events=["done", "again"])
+
+
+def ending_at_once() -> Json:
+    """A child that ends as it starts."""
+    return flow({}, [("__start__", "__end__")])
+
+
+OPEN: Json = {"s": {"emits": ["go"]}, "t": {"emits": []}}
+"""Two states of work, the first of which emits `go`."""
+
+
+def gate(*ways: Way, events: Json | None = None) -> World:
+    """A world with a token `T` in `s`, and these ways out of it."""
+    schemas = {"Review": REVIEW}
+    graph = main(OPEN, [("__start__", "s"), *ways], events=events or {"go": {}}, schemas=schemas)
+    world = World(graph)
+    world.start("T")
+    return world

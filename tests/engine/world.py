@@ -181,6 +181,8 @@ class World:
         else:
             msg = "the engine asks for the same facts again and again"
             raise AssertionError(msg)
+        # Numbers go out in ascending order, so what is left over are the last ones.
+        self.next_id -= len(facts.ids)
         self._save(batch.changes(facts))
 
     def _family(self, facts: Facts, root: str) -> Family:
