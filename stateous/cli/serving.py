@@ -15,6 +15,7 @@ from stateous.api.server import CannotListen, Server, bind_socket, run_loop
 from stateous.cli.addresses import is_open, url_of
 from stateous.cli.companion import Companion
 from stateous.cli.interrupts import Interrupts
+from stateous.cli.logs import open_log
 from stateous.cli.races import Race
 from stateous.control.compose import open_plane
 from stateous.control.plane import Plane
@@ -40,6 +41,7 @@ class Serving(msgspec.Struct, frozen=True, kw_only=True):
 
         Raises CannotListen, CannotOpen, and Ended when the database or the supervisor was lost.
         """
+        open_log()
         with bind_socket(host, port) as listening:
             run_loop(self._serve(listening))
 
