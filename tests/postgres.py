@@ -11,7 +11,7 @@ import socket
 import stat
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
@@ -38,10 +38,14 @@ class Server:
         _, mark, query = rest.partition("?")
         return f"{before}://{address}{slash or '/'}{database}{mark}{query}"
 
-    def run(self, statement: sql.Composable) -> None:
+    def run(self, statement: sql.Composed) -> None:
         """Run a statement in the server's own database, in autocommit."""
         with psycopg.connect(self.url, autocommit=True) as connection:
             connection.execute(statement)
+
+    def make_database(self, name: str) -> None:
+        """Make an empty database."""
+        self.run(sql.SQL("create database {}").format(sql.Identifier(name)))
 
     def copy_database(self, name: str, *, template: str) -> str:
         """Make a database that is a copy of another; its URL."""
@@ -58,7 +62,7 @@ class Server:
 
 
 @contextmanager
-def alone_in(folder: Path) -> Iterator[None]:
+def alone_in(folder: Path) -> Generator[None, None, None]:
     """One test process at a time."""
     with (folder / "postgres.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -77,6 +81,13 @@ def server_in(folder: Path) -> Server:
         server = _docker_server() if _docker_answers() else _wheel_server()
         noted.write_text(json.dumps({"url": server.url, **server.how_to_stop}))
         return server
+
+
+def drop_template_in(folder: Path) -> None:
+    """Drop the template of this run from a server that will go on."""
+    noted = folder / "template"
+    if noted.is_file() and os.environ.get(URL_VARIABLE):
+        Server(os.environ[URL_VARIABLE]).drop_database(noted.read_text())
 
 
 def stop_server_in(folder: Path) -> None:
@@ -102,10 +113,11 @@ def _docker_answers() -> bool:
     if not (os.environ.get("DOCKER_HOST") or Path("/var/run/docker.sock").exists()):
         return False
     import docker
+    from docker.errors import DockerException
 
     try:
         client = docker.from_env()
-    except docker.errors.DockerException:
+    except DockerException:
         return False
     client.close()
     return True

@@ -1,2 +1,2 @@
--- The graph on record, and who serves since when. Always one row.
-select c.structure, c.checksum, c.serving, c.since from control_plane c
+-- The graph on record, who serves since when, and the epoch. Always one row.
+select c.structure, c.checksum, c.serving, c.since, c.epoch from control_plane c

@@ -7,20 +7,11 @@ from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 
+from stateous.store.passwords import without_password
 from stateous.store.store import CannotOpen, Store
 
 SCHEMA_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
 """What a schema may be called: an identifier that needs no thought in psql."""
-
-_IN_URL = re.compile(r"(?P<before>[a-z][a-z0-9+]*://[^:/?#\s@]*:)[^\s]*@(?=[^@\s]*)")
-_IN_TEXT = re.compile(
-    r"(?P<before>\b(?:ssl)?password\s*=\s*)(?:'(?:[^'\\]|\\.)*'|[^\s&'\"]+)", re.IGNORECASE
-)
-
-
-def without_password(text: str) -> str:
-    """The text with every password in a URL or a `password=` replaced by stars."""
-    return _IN_TEXT.sub(r"\g<before>***", _IN_URL.sub(r"\g<before>***@", text))
 
 
 def open_store(url: str, *, schema: str = "stateous", clock: Callable[[], datetime]) -> Store:

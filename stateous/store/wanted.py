@@ -24,7 +24,7 @@ class Wanted:
         ids: int = 0,
     ) -> None:
         # An id that is about to be started may be there already: then its family is wanted.
-        self.tokens = sorted({*tokens, *new})
+        self.tokens = sorted(token for token in {*tokens, *new} if can_be_kept(token))
         self.new = sorted(set(new))
         self.tasks = sorted(set(tasks))
         self.keys = list(keys)
@@ -37,6 +37,11 @@ class Wanted:
         return {"tokens": self.tokens, "tasks": self.tasks}
 
 
+def can_be_kept(text: str) -> bool:
+    """Whether a database can hold this text at all; what it cannot hold, nothing there is called."""
+    return "\x00" not in text and not any("\ud800" <= letter <= "\udfff" for letter in text)
+
+
 def wanted_by(asks: Sequence[Ask]) -> Wanted:
     """What these asks want together."""
     return Wanted(
@@ -46,7 +51,7 @@ def wanted_by(asks: Sequence[Ask]) -> Wanted:
         keys=[
             {"token": ask.token, "task": ask.task, "key": ask.key}
             for ask in asks
-            if ask.key is not None
+            if ask.key is not None and (ask.token is None or can_be_kept(ask.token))
         ],
         memory_keys=[
             {"task": ask.task, "key": ask.memory_key} for ask in asks if ask.memory_key is not None

@@ -88,7 +88,7 @@ async def check_epoch(hold: Hold, connection: Connection, epoch: int) -> None:
     """Raise NotServing, and end the transaction, when the epoch that was read is not ours."""
     if epoch != hold.epoch:
         await roll_back(connection)
-        hold.lose("the epoch was raised")
+        hold.lose()
         raise NotServing(NOT_SERVING)
 
 

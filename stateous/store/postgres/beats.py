@@ -51,6 +51,6 @@ class Beats:
                 raise refused from None
             rows = await answered.fetchall()
         if not rows:
-            self._hold.lose("the epoch was raised")
+            self._hold.lose()
             raise NotServing(NOT_SERVING)
         return beating.answers(rows)

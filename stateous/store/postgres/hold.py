@@ -1,7 +1,8 @@
 """The right to serve a schema: an advisory lock on a connection of its own, pinged so that it is missed when lost.
 
 The hold keeps order, it does not keep the data right: that is the epoch's part, which every batch reads
-behind the fence.
+behind the fence. So a hold whose connection was cut is taken back without haste, and it is lost only when
+the epoch is seen to be another's.
 """
 
 from __future__ import annotations
@@ -16,13 +17,12 @@ from stateous.store.postgres.load import run
 from stateous.store.postgres.session import HOLD_SETTINGS, Connection, Place, reason_of
 
 _PINGED_EVERY = 3.0
-_ANSWERED_WITHIN = 5.0
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 
 class Hold:
-    """One control plane's hold. `is_held` turns False for good when it was lost and not taken back."""
+    """One control plane's hold. `is_held` turns False for good once the epoch was raised by another."""
 
     def __init__(self, place: Place) -> None:
         self._place = place
@@ -34,8 +34,12 @@ class Hold:
     async def take(self) -> bool:
         """Try to take the hold; False when another has it. Raises psycopg.Error."""
         connection = await self._place.connect(HOLD_SETTINGS)
-        cursor = await run(connection, "hold_try", {"hold": self._place.hold})
-        row = await cursor.fetchone()
+        try:
+            cursor = await run(connection, "hold_try", {"hold": self._place.hold})
+            row = await cursor.fetchone()
+        except BaseException:
+            await connection.close()
+            raise
         if row is None or not row[0]:
             await connection.close()
             return False
@@ -55,13 +59,13 @@ class Hold:
             raise LookupError("the row of control_plane is missing")
         self.epoch = row[0]
         self.is_held = True
-        self._pinging = asyncio.create_task(self._ping(), name="stateous-hold")
+        self._pinging = asyncio.create_task(self._ping_on(), name="stateous-hold")
 
-    def lose(self, reason: str) -> None:
+    def lose(self) -> None:
         """Note that the database is another's now."""
         if self.is_held:
             self.is_held = False
-            log.error("hold.lost", reason=reason)
+            log.error("hold.lost", reason="another control plane raised the epoch")
 
     async def give_up(self) -> None:
         """Stop pinging and close the connection, which lets the lock go."""
@@ -78,39 +82,34 @@ class Hold:
         if connection is not None:
             await connection.close()
 
-    async def _ping(self) -> None:
-        while True:
+    async def _ping_on(self) -> None:
+        while self.is_held:
             await asyncio.sleep(_PINGED_EVERY)
-            try:
-                await self.ping()
-            except (psycopg.Error, TimeoutError) as error:
-                log.warning("hold.cut", reason=reason_of(error))
-            else:
-                continue
-            # Batches are refused while it is not known who serves.
-            self.is_held = False
-            if not await self._take_back():
-                log.error("hold.lost", reason="it could not be taken back")
-                return
-            self.is_held = True
-            log.info("hold.taken_back", epoch=self.epoch)
+            await self.ping()
 
     async def ping(self) -> None:
-        """Show the server that we live. Raises psycopg.Error or TimeoutError when it does not answer."""
-        if self._connection is None:
-            raise psycopg.OperationalError("the connection of the hold is closed")
-        async with asyncio.timeout(_ANSWERED_WITHIN):
-            await self._connection.execute("select 1")
+        """Show the server that we live, and see whether the epoch is still ours.
 
-    async def _take_back(self) -> bool:
-        """Try once to take the hold on a new connection; True if nobody had it in between."""
-        await self._close()
+        A connection that was cut is made anew, and the lock taken back when nobody has it. Our own session
+        may still have it for a while, when the server has not noticed that it was cut.
+        """
         try:
-            if not await self.take() or self._connection is None:
-                return False
-            cursor = await run(self._connection, "epoch_read")
-            row = await cursor.fetchone()
+            if self._connection is None and await self.take():
+                log.info("hold.taken_back", epoch=self.epoch)
+            if await self._epoch_now() != self.epoch:
+                self.lose()
         except psycopg.Error as error:
-            log.warning("hold.not_taken_back", reason=reason_of(error))
-            return False
-        return row is not None and row[0] == self.epoch
+            log.warning("hold.cut", reason=reason_of(error))
+            await self._close()
+
+    async def _epoch_now(self) -> int:
+        connection = self._connection or await self._place.connect({})
+        try:
+            cursor = await run(connection, "graph_read")
+            row = await cursor.fetchone()
+        finally:
+            if connection is not self._connection:
+                await connection.close()
+        if row is None:
+            raise LookupError("the row of control_plane is missing")
+        return row[4]

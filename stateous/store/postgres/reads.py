@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
@@ -14,8 +15,10 @@ from stateous.store import rows
 from stateous.store.postgres.session import Connection, Place, reason_of
 from stateous.store.statements import postgres_statement
 from stateous.store.statuses import statuses_of
+from stateous.store.wanted import can_be_kept
 
 _WAITS_FOR = 10.0
+_SIZE = 4
 
 
 class Reads:
@@ -30,7 +33,7 @@ class Reads:
         self._pool = AsyncConnectionPool(
             self._place.url,
             min_size=1,
-            max_size=4,
+            max_size=_SIZE,
             open=False,
             timeout=_WAITS_FOR,
             kwargs={
@@ -51,7 +54,7 @@ class Reads:
         if pool is not None:
             await pool.close()
 
-    async def rows(self, name: str, values: dict[str, Any] | None = None) -> list[rows.Row]:
+    async def rows(self, name: str, values: dict[str, Any] | None = None) -> Sequence[rows.Row]:
         """All rows of a statement. Raises DatabaseBusy when the database cannot be asked."""
         if self._pool is None:
             raise DatabaseBusy("the database is closed")
@@ -63,6 +66,8 @@ class Reads:
             raise DatabaseBusy(f"the database did not answer a read: {reason_of(error)}") from None
 
     async def token_read(self, token: str) -> Token | None:
+        if not can_be_kept(token):
+            return None
         found = await self.rows("token_read", {"token": token})
         return rows.token_of(found[0]) if found else None
 
@@ -72,6 +77,8 @@ class Reads:
         values: dict[str, Any] = {"statuses": statuses_of(status), "limit": limit}
         if parent is None:
             found = await self.rows("tokens_list", values)
+        elif not can_be_kept(parent):
+            return []
         else:
             found = await self.rows("children_list", {**values, "parent": parent})
         return [rows.token_of(row) for row in found]
@@ -79,6 +86,8 @@ class Reads:
     async def history_read(
         self, token: str, *, after: int, limit: int | None
     ) -> list[Entry] | None:
+        if not can_be_kept(token):
+            return None
         values = {"token": token, "after": after, "limit": limit}
         entries = [rows.entry_of(row) for row in await self.rows("history_read", values)]
         if not entries and await self.token_read(token) is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
 import psycopg
@@ -60,7 +60,7 @@ class Seats:
             await seat.close()
 
     @asynccontextmanager
-    async def taken(self) -> AsyncIterator[Connection]:
+    async def taken(self) -> AsyncGenerator[Connection, None]:
         """A connection that is idle. Raises NotCommitted when none can be made."""
         seat = await self._free.get()
         try:

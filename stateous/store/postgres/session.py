@@ -10,8 +10,8 @@ from psycopg import AsyncConnection, sql
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.types.numeric import Int8Dumper
 
+from stateous.store.passwords import without_password, without_password_of
 from stateous.store.store import CannotOpen
-from stateous.store.urls import without_password
 
 Connection = AsyncConnection[tuple[Any, ...]]
 
@@ -35,6 +35,8 @@ _SETTINGS = {
     "statement_timeout": "30s",
     "lock_timeout": "10s",
     "client_min_messages": "warning",
+    # What a database or role may have set otherwise; locks and fresh snapshots rest on it.
+    "default_transaction_isolation": "read committed",
 }
 
 LANE_SETTINGS = {
@@ -74,16 +76,20 @@ class Place:
         try:
             said = conninfo_to_dict(self.url)
         except psycopg.Error as error:
+            said = without_password_of(self.url, reason_of(error))
             raise CannotOpen(
-                f"cannot read the URL {without_password(self.url)!r}: {reason_of(error)}"
+                f"cannot read the URL {without_password(self.url)!r}: {said}"
             ) from None
         return {name: value for name, value in _LIMITS.items() if name not in said}
 
     async def connect(self, settings: dict[str, str]) -> Connection:
         """A new connection in autocommit, with these settings and the schema's tables in reach."""
-        connection = await AsyncConnection.connect(
-            self.url, autocommit=True, prepare_threshold=0, **self.connect_arguments()
-        )
+        try:
+            connection = await AsyncConnection.connect(
+                self.url, autocommit=True, prepare_threshold=0, **self.connect_arguments()
+            )
+        except psycopg.Error as error:
+            raise self._without_password(error) from None
         try:
             await self.prepare(connection, settings)
         except BaseException:
@@ -104,7 +110,10 @@ class Place:
 
     def connect_blocking(self) -> psycopg.Connection[tuple[Any, ...]]:
         """A connection for migrations: in a transaction, with a short wait for locks and no other limit."""
-        connection = psycopg.connect(self.url, **self.connect_arguments())
+        try:
+            connection = psycopg.connect(self.url, **self.connect_arguments())
+        except psycopg.Error as error:
+            raise self._without_password(error) from None
         every = {
             **_SETTINGS,
             "statement_timeout": "0",
@@ -115,6 +124,10 @@ class Place:
             connection.execute("select set_config(%s, %s, false)", (name, value))
         connection.commit()
         return connection
+
+    def _without_password(self, error: psycopg.Error) -> psycopg.OperationalError:
+        """The error of a connection that failed, in libpq's words but for the password."""
+        return psycopg.OperationalError(without_password_of(self.url, reason_of(error)))
 
 
 def _advisory_key(purpose: str, schema: str) -> int:

@@ -119,7 +119,7 @@ class PostgresStore:
             except psycopg.Error as error:
                 raise not_committed(error, connection) from None
         if not written:
-            self._hold.lose("the epoch was raised")
+            self._hold.lose()
             raise NotServing(NOT_SERVING)
 
     async def batch_decide(self, batch: Batch, *, wait_for: float | None = None) -> None:

@@ -18,7 +18,7 @@ from stateous.engine.commands import Beat
 from stateous.engine.family import Entry, Token
 from stateous.model.refusals import DatabaseBusy, NotServing
 from stateous.store import rows
-from stateous.store.serving import NOT_SERVING, serving_sentence
+from stateous.store.serving import NOT_SERVING
 from stateous.store.sqlite.files import connect
 from stateous.store.sqlite.hold import RENEWED_EVERY
 from stateous.store.sqlite.load import run
@@ -27,11 +27,11 @@ from stateous.store.statuses import statuses_of
 from stateous.store.store import (
     Batch,
     Beaten,
-    CannotOpen,
     ClaimBatch,
     NotCommitted,
     OnRecord,
 )
+from stateous.store.wanted import can_be_kept
 
 Result = TypeVar("Result")
 
@@ -55,8 +55,7 @@ class SqliteStore:
 
     async def open(self) -> None:
         try:
-            if not await self._write(self._writer.open):
-                raise CannotOpen(serving_sentence(*await self._write(self._writer.who_serves)))
+            await self._write(self._writer.open)
             self._reader = await self._on_reader(partial(connect, self._path, read_only=True))
         except BaseException:
             await self.close()
@@ -136,6 +135,8 @@ class SqliteStore:
             raise DatabaseBusy(f"the database did not answer a read: {error}") from None
 
     async def token_read(self, token: str) -> Token | None:
+        if not can_be_kept(token):
+            return None
         found = await self._rows("token_read", {"token": token})
         return rows.token_of(found[0]) if found else None
 
@@ -145,6 +146,8 @@ class SqliteStore:
         values: dict[str, Any] = {"statuses": statuses_of(status), "limit": limit}
         if parent is None:
             found = await self._rows("tokens_list", values)
+        elif not can_be_kept(parent):
+            return []
         else:
             found = await self._rows("children_list", {**values, "parent": parent})
         return [rows.token_of(row) for row in found]
@@ -152,6 +155,8 @@ class SqliteStore:
     async def history_read(
         self, token: str, *, after: int = 0, limit: int | None = None
     ) -> list[Entry] | None:
+        if not can_be_kept(token):
+            return None
         values = {"token": token, "after": after, "limit": -1 if limit is None else limit}
         entries = [rows.entry_of(row) for row in await self._rows("history_read", values)]
         if not entries and await self.token_read(token) is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -18,6 +18,7 @@ from stateous.store.beating import Beating
 from stateous.store.claiming import demand_of, granted_by, supervisors_of
 from stateous.store.gathering import Gathered
 from stateous.store.rows import time_text
+from stateous.store.serving import serving_sentence
 from stateous.store.sqlite.files import BUSY_FOR, make_tables, open_file
 from stateous.store.sqlite.hold import Hold
 from stateous.store.sqlite.load import Load, run
@@ -50,18 +51,19 @@ class Writer:
             raise NotCommitted("the database is closed", alone=False)
         return self._connection
 
-    def open(self) -> bool:
-        """Make the tables and take the hold; False when another control plane has it. Raises CannotOpen."""
+    def open(self) -> None:
+        """Make the tables and take the hold. Raises CannotOpen."""
         self._connection = open_file(self._path)
         try:
             make_tables(self._path, self._connection)
             with self._transaction():
                 self.hold.is_held = self.hold.take(self._connection)
-        except sqlite3.Error as error:
+            if self.hold.is_held:
+                return
+            row = run(self._connection, "graph_read")[0]
+        except (sqlite3.Error, NotCommitted) as error:
             raise CannotOpen(f"cannot open {self._path}: {error}") from None
-        except NotCommitted as error:
-            raise CannotOpen(f"cannot open {self._path}: {error}") from None
-        return self.hold.is_held
+        raise CannotOpen(serving_sentence(row[2], row[3]))
 
     def close(self) -> None:
         """Give up the hold and close the connection."""
@@ -73,11 +75,6 @@ class Writer:
                 self.hold.drop(connection)
         finally:
             connection.close()
-
-    def who_serves(self) -> tuple[str, datetime | str | None]:
-        """Who is on record as serving, and since when."""
-        row = run(self._open, "graph_read")[0]
-        return row[2], row[3]
 
     def renew(self) -> None:
         """Renew the hold. Raises NotCommitted."""
@@ -176,22 +173,20 @@ class Writer:
                 )
 
     @contextmanager
-    def _transaction(self, *, wait_for: float | None = None) -> Iterator[None]:
+    def _transaction(self, *, wait_for: float | None = None) -> Generator[None, None, None]:
         """A transaction that no other process writes beside. Raises NotCommitted for a database error."""
         connection = self._open
         limit = BUSY_FOR if wait_for is None else wait_for
         try:
             connection.execute(f"pragma busy_timeout = {max(1, round(limit * 1000))}")
             connection.execute("begin immediate")
-            try:
-                yield
-            except BaseException:
-                connection.execute("rollback")
-                raise
+            yield
             connection.execute("commit")
         except sqlite3.Error as error:
-            if connection.in_transaction:
-                connection.execute("rollback")
             # What another process or the disk does is no command's fault.
             alone = not isinstance(error, sqlite3.OperationalError)
             raise NotCommitted(f"the database refused a batch: {error}", alone=alone) from None
+        finally:
+            # A full disk may have ended it already.
+            if connection.in_transaction:
+                connection.execute("rollback")

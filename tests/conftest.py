@@ -1,0 +1,64 @@
+"""What every test can ask for: a database of its own (on both kinds), an open store, a clock by hand."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import AsyncGenerator, Generator
+from pathlib import Path
+
+import pytest
+
+from stateous.store.store import Store
+from tests.databases import DIALECTS, SHARED_VARIABLE, Clock, Database, new_database
+from tests.postgres import drop_template_in, stop_server_in
+
+_OWNER = pytest.StashKey[bool]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    # The first process of a run makes the folder; the workers that it starts inherit its name.
+    config.stash[_OWNER] = SHARED_VARIABLE not in os.environ
+    if config.stash[_OWNER]:
+        os.environ[SHARED_VARIABLE] = tempfile.mkdtemp(prefix="stateous-tests-")
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if config.stash.get(_OWNER, False):
+        folder = Path(os.environ.pop(SHARED_VARIABLE))
+        drop_template_in(folder)
+        stop_server_in(folder)
+        shutil.rmtree(folder)
+
+
+@pytest.fixture(params=DIALECTS)
+def dialect(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+@pytest.fixture
+def database(dialect: str, tmp_path: Path) -> Generator[Database, None, None]:
+    with new_database(dialect, tmp_path) as made:
+        yield made
+
+
+@pytest.fixture
+def postgres(tmp_path: Path) -> Generator[Database, None, None]:
+    with new_database("postgres", tmp_path) as made:
+        yield made
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+async def store(database: Database, clock: Clock) -> AsyncGenerator[Store, None]:
+    opened = database.store(clock)
+    await opened.open()
+    try:
+        yield opened
+    finally:
+        await opened.close()
