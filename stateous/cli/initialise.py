@@ -61,7 +61,7 @@ def _graph_of_url(url: str) -> Graph:
     from stateous.client import Client
     from stateous.model.graph import parse_graph
 
-    with Client(url) as client:
+    with Client(url, tries=1) as client:
         return parse_graph(client.workflow())
 
 

@@ -38,7 +38,7 @@ Context = Annotated[
         "--context", metavar="JSON", help="The business data: JSON, key=value, @FILE or -."
     ),
 ]
-PATIENCE = 15.0  # seconds; a control plane answers a command within 10
+PATIENCE = 15.0  # seconds for one try: a person tries again; a control plane answers within 10
 LOCAL = "http://127.0.0.1:8080"
 
 
@@ -168,7 +168,7 @@ def cancel(token: Id, *, url: Url = LOCAL) -> None:
 def _client(url: str) -> Generator[Client]:
     from stateous.client import Client
 
-    with Client(url, timeout=PATIENCE) as client:
+    with Client(url, timeout=PATIENCE, tries=1) as client:
         yield client
 
 

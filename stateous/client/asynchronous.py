@@ -24,12 +24,13 @@ _IDLE_FOR = 30.0  # seconds; a control plane keeps an idle connection longer, an
 class AsyncClient:
     """Speaks with a control plane. Close it, or use it as an async context manager.
 
-    The methods, their errors and `timeout` are those of `stateous.client.Client`.
+    The methods, their errors, `timeout` and `tries` are those of `stateous.client.Client`.
     """
 
-    def __init__(self, url: str, *, timeout: float = 30.0) -> None:
+    def __init__(self, url: str, *, timeout: float = 30.0, tries: int | None = None) -> None:
         self._address = parse_address(url)
         self._timeout = timeout
+        self._tries = tries
         self._session: aiohttp.ClientSession | None = None
         scheme = "https" if self._address.secure else "http"
         host = f"[{self._address.host}]" if ":" in self._address.host else self._address.host
@@ -90,7 +91,7 @@ class AsyncClient:
 
     async def send(self, call: Call[Answered]) -> Answered:
         """Send any call, again and again as it may be repeated, until it is answered or the time is over."""
-        patience = Patience(self._timeout)
+        patience = Patience(self._timeout, tries=self._tries)
         while True:
             try:
                 return await self.send_once(call, within=patience.try_for())

@@ -28,14 +28,15 @@ class Client:
     """Speaks with a control plane. Close it, or use it as a context manager.
 
     `timeout` is how long, in seconds, a call may take with all its tries (see `stateous.client.calls`
-    for which calls are repeated). Every method raises a Refusal (with its `code`) for an answer that says
+    for which calls are repeated), `tries` how many these may be (None: as many as fit). Every method raises a Refusal (with its `code`) for an answer that says
     no, Unreachable when none came in time, NotStateous when something else answered, and NotJson for
     values that JSON cannot hold.
     """
 
-    def __init__(self, url: str, *, timeout: float = 30.0) -> None:
+    def __init__(self, url: str, *, timeout: float = 30.0, tries: int | None = None) -> None:
         self._address = parse_address(url)
         self._timeout = timeout
+        self._tries = tries
         self._idle: list[tuple[http.client.HTTPConnection, float]] = []
         self._lock = Lock()
         self._headers = {"Content-Type": "application/json", "Accept": "application/json"}
@@ -97,7 +98,7 @@ class Client:
 
     def send(self, call: Call[Answered]) -> Answered:
         """Send any call, again and again as it may be repeated, until it is answered or the time is over."""
-        patience = Patience(self._timeout)
+        patience = Patience(self._timeout, tries=self._tries)
         while True:
             try:
                 answer = self._exchange(call, within=patience.try_for())

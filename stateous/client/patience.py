@@ -30,12 +30,19 @@ def spread(wait: float, *, chance: Callable[[], float] = random.random) -> float
 
 
 class Patience:
-    """How long one call goes on: until `timeout` seconds after this was made."""
+    """How long one call goes on: until `timeout` seconds after this was made, or for so many tries."""
 
-    def __init__(self, timeout: float, *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        timeout: float,
+        *,
+        tries: int | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._clock = clock
         self._ends_at = clock() + timeout
         self._tries = 0
+        self._most = tries
 
     def try_for(self) -> float:
         """Seconds that the next try may take; never 0, so that each call is tried."""
@@ -45,6 +52,7 @@ class Patience:
         """Seconds to wait before the next try. Raises what the try failed with when there is to be none."""
         self._tries += 1
         wait = spread(nominal_wait(self._tries, retry_after=again.retry_after))
-        if (again.done and not call.repeatable) or self._clock() + wait >= self._ends_at:
+        is_over = self._tries == self._most or self._clock() + wait >= self._ends_at
+        if is_over or (again.done and not call.repeatable):
             raise again.cause from again.__cause__
         return wait

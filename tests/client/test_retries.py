@@ -170,3 +170,10 @@ def test_patience_ends_before_a_wait_that_would_pass_its_end() -> None:
     assert patience.try_for() == pytest.approx(0.01)
     with pytest.raises(Unreachable, match="away"):
         patience.wait_for(calls.get("A"), failed)
+
+
+def test_a_client_that_is_given_one_try_says_at_once_what_came_of_it() -> None:
+    with ScriptedServer(refusal(503, "database_busy"), answer(200, TOKEN)) as server:
+        with Client(server.url, tries=1) as client, pytest.raises(DatabaseBusy):
+            client.get("A")
+        assert len(server.received) == 1
