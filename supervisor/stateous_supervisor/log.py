@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import logging
 import sys
-from typing import Any, Protocol, cast
+from typing import Any, Final, Protocol, cast
 
 import structlog
 from structlog.typing import EventDict, WrappedLogger
 
 from stateous.model.sentences import printable
+
+_LONGEST: Final = 20_000
+"""Characters of a traceback: an exception may carry megabytes."""
 
 
 class Log(Protocol):
@@ -40,4 +43,7 @@ def _line(_logger: WrappedLogger, _method: str, event: EventDict) -> str:
     at, said, raised = event.pop("time"), event.pop("event"), event.pop("exception", None)
     values = "".join(f"  {key}={value}" for key, value in event.items())
     line = f"{at}  {printable(f'{said}{values}')}"
-    return line if raised is None else f"{line}\n{raised}"
+    if raised is None:
+        return line
+    traceback = "\n".join(printable(each) for each in str(raised)[:_LONGEST].splitlines())
+    return f"{line}\n{traceback}"

@@ -59,7 +59,8 @@ class _Write(msgspec.Struct, frozen=True):
 class Outbox:
     """The messages of one folder. Any thread may put and remove.
 
-    `database` is the writer's connection. Raises FolderTaken when another supervisor has the folder, OutboxFailed when the file cannot be used.
+    `database` is the writer's connection. Raises FolderTaken when another supervisor has the folder,
+    OutboxFailed when the file cannot be used.
     """
 
     def __init__(self, folder: Path) -> None:

@@ -112,6 +112,10 @@ class Run:
 
     def _failure(self, problem: BaseException) -> Outcome:
         if not self.lost:
+            if (
+                problem.__traceback__ is not None
+            ):  # the first line is the call above, not the user's
+                problem.__traceback__ = problem.__traceback__.tb_next
             self._log.warning(f"{self._named}: its routine raised", exc_info=problem)
         return failure_of(problem)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import socket
 import threading
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from types import TracebackType
 from typing import Final, NamedTuple, Self
@@ -49,12 +50,16 @@ TOKEN: Final = {
 
 
 class ScriptedServer:
-    """Gives one step of its script to each request, and then cuts; keeps what it received."""
+    """Gives one step of its script to each request, and then cuts; keeps what it received.
 
-    def __init__(self, *script: bytes) -> None:
+    `routes` are scripts for paths of their own; the last step of such a script is given for ever.
+    """
+
+    def __init__(self, *script: bytes, routes: Mapping[str, Sequence[bytes]] | None = None) -> None:
         self.received: list[Received] = []
         self.connections = 0
         self._script = list(script)
+        self._routes = {path: list(steps) for path, steps in (routes or {}).items()}
         self._lock = threading.Lock()
         self._open: list[socket.socket] = []
         self._listening = socket.create_server(("127.0.0.1", 0))
@@ -62,6 +67,10 @@ class ScriptedServer:
         self.url = f"http://127.0.0.1:{self.port}"
         self._threads = [threading.Thread(target=self._accept)]
         self._threads[0].start()
+
+    def bodies(self, path: str) -> list[dict[str, object]]:
+        """What was sent to this path, in order."""
+        return [received.json for received in self.received if received.path == path]
 
     def __enter__(self) -> Self:
         return self
@@ -95,6 +104,12 @@ class ScriptedServer:
             self._threads.append(thread)
             thread.start()
 
+    def _step(self, path: str) -> bytes:
+        steps = self._routes.get(path)
+        if steps is not None:
+            return steps.pop(0) if len(steps) > 1 else steps[0]
+        return self._script.pop(0) if self._script else CUT
+
     def _serve(self, connection: socket.socket) -> None:
         with connection, connection.makefile("rb") as reader, suppress(OSError):
             while line := reader.readline():
@@ -106,7 +121,7 @@ class ScriptedServer:
                 body = reader.read(int(headers.get("content-length", "0")))
                 with self._lock:
                     self.received.append(Received(method, path, headers, body))
-                    step = self._script.pop(0) if self._script else CUT
+                    step = self._step(path)
                 if step == CUT:
                     return
                 connection.sendall(step)
