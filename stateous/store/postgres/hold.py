@@ -31,6 +31,13 @@ class Hold:
         self.epoch = 0
         self.is_held = False
 
+    @property
+    def connection(self) -> Connection:
+        """The connection that has the hold. Raises psycopg.Error when there is none."""
+        if self._connection is None:
+            raise psycopg.OperationalError("the connection of the hold is closed")
+        return self._connection
+
     async def take(self) -> bool:
         """Try to take the hold; False when another has it. Raises psycopg.Error."""
         connection = await self._place.connect(HOLD_SETTINGS)
@@ -48,9 +55,7 @@ class Hold:
 
     async def raise_epoch(self) -> None:
         """Wait until nobody writes with the old epoch, raise it, and begin to ping. Raises psycopg.Error."""
-        connection = self._connection
-        if connection is None:
-            raise RuntimeError("the epoch is raised by who has the hold")
+        connection = self.connection
         async with connection.transaction():
             await run(connection, "fence_take", {"fence": self._place.fence})
             cursor = await run(connection, "epoch_raise")

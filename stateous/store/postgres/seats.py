@@ -40,7 +40,7 @@ class Seat:
 
 
 class Seats:
-    """Hands out connections with the settings of a lane; waits when all are taken."""
+    """Hands out connections with the settings of a lane, made at their first use; waits when all are taken."""
 
     def __init__(self, place: Place, *, count: int) -> None:
         self._place = place
@@ -48,11 +48,6 @@ class Seats:
         self._every = [Seat() for _ in range(count)]
         for seat in self._every:
             self._free.put_nowait(seat)
-
-    async def open(self) -> None:
-        """Connect all of them now. Raises psycopg.Error."""
-        for seat in self._every:
-            seat.connection = await self._place.connect(LANE_SETTINGS)
 
     async def close(self) -> None:
         """Close all; the server ends what is still in flight on them."""

@@ -91,6 +91,7 @@ class Place:
         except psycopg.Error as error:
             raise self._without_password(error) from None
         try:
+            _check_server(connection)
             await self.prepare(connection, settings)
         except BaseException:
             await connection.close()
@@ -128,6 +129,15 @@ class Place:
     def _without_password(self, error: psycopg.Error) -> psycopg.OperationalError:
         """The error of a connection that failed, in libpq's words but for the password."""
         return psycopg.OperationalError(without_password_of(self.url, reason_of(error)))
+
+
+def _check_server(connection: Connection) -> None:
+    version = connection.info.server_version
+    if version < OLDEST_SERVER:
+        raise CannotOpen(
+            f"Stateous needs PostgreSQL {OLDEST_SERVER // 10000} or newer; "
+            f"this server is {version // 10000}"
+        )
 
 
 def _advisory_key(purpose: str, schema: str) -> int:

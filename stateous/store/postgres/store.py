@@ -19,7 +19,7 @@ from stateous.store.postgres.hold import Hold
 from stateous.store.postgres.load import Load, run
 from stateous.store.postgres.reads import Reads
 from stateous.store.postgres.seats import Seats
-from stateous.store.postgres.session import OLDEST_SERVER, Place, reason_of
+from stateous.store.postgres.session import Place, reason_of
 from stateous.store.postgres.tables import make_tables, version_of
 from stateous.store.serving import NOT_SERVING, serving_sentence
 from stateous.store.store import Batch, Beaten, CannotOpen, ClaimBatch, OnRecord
@@ -56,26 +56,11 @@ class PostgresStore:
             raise
 
     async def _open(self) -> None:
-        await self._check_server()
         if not await self._hold.take():
             raise CannotOpen(await self._who_serves())
-        await make_tables(self._place)
+        await make_tables(self._place, self._hold.connection)
         await self._hold.raise_epoch()
-        for seats in (self._lane_seats, self._claim_seats, self._beat_seats):
-            await seats.open()
         await self._reads.open()
-
-    async def _check_server(self) -> None:
-        connection = await self._place.connect({})
-        try:
-            version = connection.info.server_version
-        finally:
-            await connection.close()
-        if version < OLDEST_SERVER:
-            raise CannotOpen(
-                f"Stateous needs PostgreSQL {OLDEST_SERVER // 10000} or newer; "
-                f"this server is {version // 10000}"
-            )
 
     async def _who_serves(self) -> str:
         """The sentence that names the control plane which has the hold."""

@@ -30,21 +30,15 @@ async def version_of(connection: Connection, schema: str) -> str | None:
     return None if row is None else row[0]
 
 
-async def make_tables(place: Place) -> None:
-    """Bring the schema up to date; the caller has the hold. Raises psycopg.Error, CannotOpen."""
-    connection = await place.connect({})
-    try:
-        if migrate.is_up_to_date(await version_of(connection, place.schema)):
-            return
-        cursor = await connection.execute(
-            "select 1 from pg_namespace where nspname = %s", (place.schema,)
-        )
-        if await cursor.fetchone() is None:
-            await connection.execute(
-                sql.SQL("create schema {}").format(sql.Identifier(place.schema))
-            )
-    finally:
-        await connection.close()
+async def make_tables(place: Place, connection: Connection) -> None:
+    """Bring the schema up to date; `connection` has the hold. Raises psycopg.Error, CannotOpen."""
+    if migrate.is_up_to_date(await version_of(connection, place.schema)):
+        return
+    cursor = await connection.execute(
+        "select 1 from pg_namespace where nspname = %s", (place.schema,)
+    )
+    if await cursor.fetchone() is None:
+        await connection.execute(sql.SQL("create schema {}").format(sql.Identifier(place.schema)))
     for tried in range(1, _TRIES + 1):
         try:
             await asyncio.to_thread(

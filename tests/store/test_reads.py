@@ -1,0 +1,86 @@
+"""Listings and histories, on both databases alike."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from stateous.engine.changes import Changes
+from stateous.store.store import OnRecord, Store
+from tests.store.written import AT, entry, token, write
+
+
+async def test_tokens_are_listed_latest_first_then_by_code_point(store: Store) -> None:
+    names = ["b", "B", "a", "_c", "Z-1", "Z.1", "É"]
+    late = token("late", entered_at=AT + timedelta(microseconds=1), status="failed")
+    early = token("early", entered_at=AT - timedelta(days=1), status="completed")
+    await write(store, Changes(new_tokens=[early, late, token("c.x")]))
+    distinct = [name for name in names if name != "B"]
+    await write(store, Changes(new_tokens=[token(name) for name in distinct]))
+    listed = await store.tokens_list(status=None, parent=None, limit=100)
+    expected = ["late", *sorted([*distinct, "c.x"]), "early"]
+    assert [found.token for found in listed] == expected
+    assert listed[0] == late
+    some = await store.tokens_list(status=None, parent=None, limit=3)
+    assert some == listed[:3]
+
+
+async def test_tokens_are_listed_by_status_and_parent(store: Store) -> None:
+    children = [
+        token("A.1", root="A", parent="A"),
+        token("A.2", root="A", parent="A", status="completed"),
+        token("A.1.1", root="A", parent="A.1"),
+    ]
+    await write(store, Changes(new_tokens=[token("A"), token("B", status="paused"), *children]))
+
+    async def names(status: str | None, parent: str | None, limit: int = 9) -> list[str]:
+        listed = await store.tokens_list(status=status, parent=parent, limit=limit)
+        return [found.token for found in listed]
+
+    assert await names("paused", None) == ["B"]
+    assert await names("cancelled", None) == []
+    assert await names(None, "A") == ["A.1", "A.2"]
+    assert await names(None, "A", 1) == ["A.1"]
+    assert await names("completed", "A") == ["A.2"]
+    assert await names(None, "a") == []
+    assert await names(None, "nobody\0") == []
+
+
+async def test_a_token_is_read_by_its_exact_id(store: Store) -> None:
+    await write(store, Changes(new_tokens=[token("Order")]))
+    assert await store.token_read("Order") == token("Order")
+    assert await store.token_read("order") is None
+    assert await store.token_read("nul\0") is None
+    assert await store.token_read("\ud800") is None
+    assert await store.history_read("nul\0") is None
+
+
+async def test_a_history_is_read_in_order_and_in_parts(store: Store) -> None:
+    entries = [
+        entry("A", 2, "note", key="secret", task=1, text="x"),
+        entry("A", 1, "started", context={"n": 10**400, "f": 1.0}),
+        entry("A", 3, "completed"),
+    ]
+    await write(store, Changes(new_tokens=[token("A"), token("B")], entries=entries))
+    history = await store.history_read("A")
+    assert history is not None
+    assert [(found.seq, found.kind, found.at) for found in history] == [
+        (1, "started", AT),
+        (2, "note", AT),
+        (3, "completed", AT),
+    ]
+    assert history[0].data == {"context": {"n": 10**400, "f": 1.0}}
+    assert history[1].key is None
+    assert await store.history_read("A", after=1) == history[1:]
+    assert await store.history_read("A", after=1, limit=1) == history[1:2]
+    assert await store.history_read("A", after=9) == []
+    assert await store.history_read("B") == []
+    assert await store.history_read("C") is None
+
+
+async def test_the_graph_is_kept_on_record(store: Store) -> None:
+    assert await store.graph_on_record() == OnRecord(structure="", checksum="", live_tokens=False)
+    await store.graph_record(structure="s", checksum="c", graph='{"stateous": 1}', serving="me")
+    await write(store, Changes(new_tokens=[token("A", status="failed")]))
+    assert await store.graph_on_record() == OnRecord(structure="s", checksum="c", live_tokens=False)
+    await write(store, Changes(new_tokens=[token("B", status="paused")]))
+    assert (await store.graph_on_record()).live_tokens
