@@ -123,8 +123,8 @@ class World:
         assert len(answers) == len(claims)
         return [answer.grants for answer in answers]
 
-    def tick(self) -> None:
-        """What the clock does: leases first, then timers."""
+    def tick(self) -> list[int]:
+        """What the clock does: leases first, then timers; the timers that were due, as they were tried."""
         over = [
             task.id
             for task in self.tasks.values()
@@ -141,6 +141,7 @@ class World:
         ]
         for _, timer, token in sorted(due):
             self.do(FireTimer(timer, token))
+        return [timer for _, timer, _ in sorted(due)]
 
     def pass_time(self, seconds: float) -> None:
         self.now += timedelta(seconds=seconds)
