@@ -28,8 +28,11 @@ from bench.load import Answer, Connection, connect
 from bench.served import served
 
 ROUNDS = 1000
-BESIDE = 10
+BESIDE = 20
 """A round is told as the median of this many neighbours."""
+
+WITH_WARM_UP = 1.2
+"""A load lasts so much longer than what is counted of it."""
 
 SUBMITTED: dict[str, Any] = {"kind": "event", "event": "submitted"}
 SENT_BACK: dict[str, Any] = {"kind": "event", "event": "reviewed", "payload": {"approved": False}}
@@ -54,10 +57,11 @@ def main() -> None:
 
 async def measure(host: str, port: int, pid: int, asked: argparse.Namespace) -> None:
     workers = [await connect(host, port) for _ in range(asked.workers)]
-    await rounds(workers[0], asked.rounds)
+    await rounds(workers[0], pid, max(asked.rounds, 2 * BESIDE))
     used = cpu_of(pid)
     started = await load(workers, asked.seconds, starting())
     tell("starts", started["start"], asked.seconds, cpu_of(pid) - used)
+    say("  start", started["start"])
     used = cpu_of(pid)
     worked = await load(workers, asked.seconds, working())
     tell("tasks (claim + report)", worked["report"], asked.seconds, cpu_of(pid) - used)
@@ -74,9 +78,9 @@ Step = Callable[[Connection, int, Took], Awaitable[None]]
 
 
 async def load(workers: list[Connection], seconds: float, step: Step) -> Took:
-    """Each worker takes one step after another, until the time is over; the first fifth warms up."""
-    until = perf_counter() + seconds * 1.2
-    counted_from = perf_counter() + seconds * 0.2
+    """Each worker takes one step after another, until the time is over; the first sixth warms up."""
+    until = perf_counter() + seconds * WITH_WARM_UP
+    counted_from = until - seconds
     counted: Took = {"start": [], "claim": [], "report": [], "empty": []}
     warming: Took = {name: [] for name in counted}
 
@@ -118,21 +122,29 @@ def working() -> Step:
     return step
 
 
-async def rounds(worker: Connection, number: int) -> None:
-    """Send one token from draft to review and back, again and again; the first one warms the server up."""
-    await turn(worker, "WARM-1", 50)
-    took = await turn(worker, "ROUND-1", number)
-    first, last = median(took[:BESIDE]), median(took[-BESIDE:])
-    print(
-        f"draft -> review -> draft: round 1 {first * 1e3:.2f} ms, round {number} {last * 1e3:.2f} ms"
-    )
+async def rounds(worker: Connection, pid: int, number: int) -> None:
+    """Send one token from draft to review and back, again and again; another one warms the server up."""
+    await turn(worker, pid, "WARM-1", 2 * BESIDE)
+    took, used = await turn(worker, pid, "ROUND-1", number)
+    for where, times, cpu in (
+        ("first", took[:BESIDE], used[BESIDE] - used[0]),
+        (f"{number}th", took[-BESIDE:], used[-1] - used[-1 - BESIDE]),
+    ):
+        each = cpu / len(times) * 1e3
+        print(
+            f"draft -> review -> draft, {where} round: {median(times) * 1e3:.2f} ms, "
+            f"server {each:.2f} ms of CPU"
+        )
 
 
-async def turn(worker: Connection, token: str, number: int) -> list[float]:
-    """How long each of so many rounds of a new token took; it is cancelled at the end."""
+async def turn(
+    worker: Connection, pid: int, token: str, number: int
+) -> tuple[list[float], list[float]]:
+    """Each round of a new token: how long it took, and the server's CPU so far before and after it."""
     start = {"token": token, "context": {"title": "again"}}
     expect(201, await worker.request("POST", "/tokens", start))
     took: list[float] = []
+    used = [cpu_of(pid)]
     for _ in range(number):
         begun = perf_counter()
         for state, report in (("draft", SUBMITTED), ("review", SENT_BACK)):
@@ -141,8 +153,9 @@ async def turn(worker: Connection, token: str, number: int) -> list[float]:
             path = f"/tasks/{grant['task']}/report"
             expect(200, await worker.request("POST", path, report))
         took.append(perf_counter() - begun)
+        used.append(cpu_of(pid))
     expect(200, await worker.request("POST", f"/tokens/{token}/cancel"))
-    return took
+    return took, used
 
 
 def expect(status: int, answer: Answer) -> Answer:
@@ -152,11 +165,8 @@ def expect(status: int, answer: Answer) -> Answer:
 
 
 def tell(what: str, took: list[float], seconds: float, cpu: float) -> None:
-    print(
-        f"{what}: {len(took) / seconds:,.0f}/s, server {cpu / 1.2 / max(1, len(took)) * 1e6:.0f} µs of CPU each"
-    )
-    if what == "starts":
-        say("  start", took)
+    each = cpu / WITH_WARM_UP / max(1, len(took)) * 1e6
+    print(f"{what}: {len(took) / seconds:,.0f}/s, server {each:.0f} µs of CPU each")
 
 
 def say(what: str, took: list[float]) -> None:
@@ -165,12 +175,12 @@ def say(what: str, took: list[float]) -> None:
 
 
 def cpu_of(pid: int) -> float:
-    """Seconds of CPU that the process has used, where the system tells."""
+    """Seconds of CPU that the process's threads have used; 0 where the system does not tell."""
     try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        threads = list(Path(f"/proc/{pid}/task").iterdir())
+        return sum(int((thread / "schedstat").read_text().split()[0]) for thread in threads) / 1e9
     except OSError:
         return 0.0
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 if __name__ == "__main__":

@@ -54,9 +54,8 @@ def _process(options: list[str], folder: str) -> Generator[tuple[str, int, int]]
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
-        told = log.read_text()
-        if process.returncode != 0 or "error" in told:
-            sys.stderr.write(told[-4000:])
+        if process.returncode != 0:
+            sys.stderr.write(log.read_text()[-4000:])
 
 
 def _listens(process: subprocess.Popen[bytes], log: Path) -> tuple[str, int]:

@@ -52,11 +52,18 @@ def many(shape: Shape) -> Schema:
     return Schema(type=OpenAPIType.ARRAY, items=one(shape))
 
 
-def parameter(
-    where: str, name: str, meaning: str, schema: Schema, *, required: bool = False
-) -> Parameter:
+def parameter(where: str, name: str, meaning: str, schema: Schema) -> Parameter:
+    return Parameter(name=name, param_in=where, description=meaning, schema=schema)
+
+
+def in_path(name: str, meaning: str, schema: Schema, *, example: str | int) -> Parameter:
     return Parameter(
-        name=name, param_in=where, description=meaning, schema=schema, required=required
+        name=name,
+        param_in="path",
+        description=meaning,
+        schema=schema,
+        required=True,
+        example=example,
     )
 
 

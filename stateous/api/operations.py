@@ -7,7 +7,7 @@ from typing import Final
 from litestar.openapi.spec import OpenAPIType, Schema
 
 from stateous.api import shapes
-from stateous.api.document import Told, described, many, one, one_of, parameter
+from stateous.api.document import Told, described, in_path, many, one, one_of, parameter
 from stateous.api.replies import Duplicate, Entry, Grant, Grants, Health, Lost, Token
 from stateous.model.refusals import (
     AttemptOver,
@@ -30,26 +30,23 @@ from stateous.model.refusals import (
 )
 from stateous.model.wire import fields, query
 
-_TOKEN: Final = parameter(
-    "path",
+_TOKEN: Final = in_path(
     "token",
     "A token's id, in its exact case.",
     Schema(type=OpenAPIType.STRING, min_length=1),
-    required=True,
+    example="ORDER-1",
 )
-_EVENT: Final = parameter(
-    "path",
+_EVENT: Final = in_path(
     "event",
     "An event that the token's own workflow declares.",
     Schema(type=OpenAPIType.STRING, min_length=1),
-    required=True,
+    example="submitted",
 )
-_TASK: Final = parameter(
-    "path",
+_TASK: Final = in_path(
     "task",
     "A task's number.",
     Schema(type=OpenAPIType.INTEGER, minimum=1, maximum=fields.LARGEST_INTEGER),
-    required=True,
+    example=1,
 )
 _KEY: Final = parameter(
     "header",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
-from typing import Any, Final, assert_never
+from typing import Annotated, Any, Final, assert_never
 
 import msgspec
 from litestar.types import (
@@ -15,10 +15,11 @@ from litestar.types import (
     Scope,
     Send,
 )
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, Meta, UnsetType
 
 from stateous.engine import answers, family
 from stateous.engine.answers import Answer, Done, Granted, Moved, Started
+from stateous.model.wire.query import STATUSES
 
 _JSON: Final = (b"content-type", b"application/json")
 _encode: Final = msgspec.json.Encoder().encode
@@ -72,7 +73,7 @@ class Token(msgspec.Struct):
 
     token: str
     state: str
-    status: str
+    status: Annotated[str, Meta(extra_json_schema={"enum": list(STATUSES)})]
     visit: int
     context: dict[str, Any]
     entered_at: datetime
