@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -145,6 +146,6 @@ async def supervising(
 
 
 def _routine(state: str, function: Function) -> Routine:
-    awaited = asyncio.iscoroutinefunction(function)
+    awaited = inspect.iscoroutinefunction(function)
     where = f"{function.__name__} in routines.py"
     return Routine(state=STATES[state], function=function, awaited=awaited, where=where)

@@ -1,0 +1,215 @@
+"""The supervisor as a process: what it says and its exit code at the start, at signals, and after a kill."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from stateous.client import AsyncClient
+from stateous_supervisor.outbox import Outbox
+from tests.client.servers import ScriptedServer, answer
+from tests.e2e.processes import Running
+
+CONTRACT = """
+from stateous import Event, StateRef
+
+__workflow__ = "orders"
+__checksum__ = "{checksum}"
+
+class events:
+    class submitted(Event):
+        name = "submitted"
+
+class states:
+    draft = StateRef("draft", emits=("submitted",))
+"""
+ROUTINES = """
+import pathlib, time
+from contract import events, states
+from stateous import on_state
+
+@on_state(states.draft)
+def draft(ctx):
+    ctx.note("begun")
+    while not pathlib.Path(__file__).with_name("go").exists():
+        time.sleep(0.01)
+    return events.submitted
+"""
+STUBBORN = """
+import asyncio
+from contract import events, states
+from stateous import on_state
+
+@on_state(states.draft)
+async def draft(ctx):
+    while True:
+        try:
+            await asyncio.sleep(60)
+        except asyncio.CancelledError:
+            pass
+"""
+HEALTH = {"workflow": "orders", "checksum": "sha256:1"}
+
+
+def make_folder(
+    path: Path, url: str, *, checksum: str = "sha256:1", routines: str = ROUTINES
+) -> Path:
+    path.mkdir()
+    (path / "stateous.yaml").write_text(f"url: {url}\nname: box\n")
+    (path / "contract.py").write_text(CONTRACT.format(checksum=checksum))
+    (path / "routines.py").write_text(routines)
+    return path
+
+
+@pytest.fixture
+async def folder(url: str, tmp_path: Path) -> Path:
+    async with AsyncClient(url) as client:
+        health = await client.health()
+    return make_folder(tmp_path / "box", url, checksum=health.checksum)
+
+
+def supervise(folder: Path) -> Running:
+    return Running("supervise", folder.name, cwd=folder.parent)
+
+
+async def says(running: Running, pattern: str) -> None:
+    """Wait for a line in a thread, so that the loop can serve the process meanwhile."""
+    await asyncio.to_thread(running.says, pattern)
+
+
+async def exit_code(running: Running) -> int:
+    return await asyncio.to_thread(running.ends)
+
+
+def refused(folder: Path) -> str:
+    with supervise(folder) as running:
+        assert running.ends() == 1
+    assert len(running.said) == 1, running.said
+    assert running.said[0].startswith("error: ")
+    return running.said[0].removeprefix("error: ")
+
+
+def test_what_is_no_control_plane_is_refused(tmp_path: Path) -> None:
+    with ScriptedServer(b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\n<html>") as server:
+        sentence = refused(make_folder(tmp_path / "box", server.url))
+    assert sentence.startswith(f"{server.url} did not answer as a Stateous control plane: ")
+
+
+def test_a_contract_for_a_different_graph_is_refused(tmp_path: Path) -> None:
+    with ScriptedServer(answer(200, HEALTH)) as server:
+        sentence = refused(make_folder(tmp_path / "box", server.url, checksum="sha256:2"))
+    assert sentence == (
+        "box/contract.py is for another version of the workflow 'orders': "
+        f"run stateous init supervisor {server.url} box again"
+    )
+
+
+def test_a_file_that_does_not_import_is_refused(tmp_path: Path) -> None:
+    with ScriptedServer(answer(200, HEALTH)) as server:
+        sentence = refused(make_folder(tmp_path / "box", server.url, routines="import nowhere_"))
+    assert sentence.endswith(
+        "routines.py does not import: ModuleNotFoundError: No module named 'nowhere_'"
+    )
+
+
+def test_a_folder_without_settings_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "box").mkdir()
+    assert refused(tmp_path / "box").startswith("box has no stateous.yaml")
+
+
+def test_a_second_supervisor_on_the_folder_is_refused(tmp_path: Path) -> None:
+    folder = make_folder(tmp_path / "box", "http://127.0.0.1:1")
+    with Outbox(folder):
+        assert refused(folder) == (
+            "another supervisor runs on box now: stop it, or use another folder"
+        )
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_supervisor_waits_for_its_control_plane_until_it_is_stopped(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    with ScriptedServer() as server:
+        url = server.url
+    with supervise(make_folder(tmp_path / "box", url)) as running:
+        running.says(
+            rf"cannot reach the control plane at {url} \(Connection refused\); trying again in 1s"
+        )
+        running.says(r"trying again in 2s")
+        assert running.stop(number) == 0
+
+
+def test_a_password_in_the_url_is_never_said(tmp_path: Path) -> None:
+    with ScriptedServer(
+        answer(502), answer(200, HEALTH), routes={"/tasks/claim": [answer(204)]}
+    ) as server:
+        url = server.url.replace("//", "//user:s3cret@")
+        with supervise(make_folder(tmp_path / "box", url)) as running:
+            running.says(r"cannot reach")
+            running.says(rf"box serves draft; the control plane is {server.url}$")
+            assert running.stop() == 0
+    assert "s3cret" not in "\n".join(running.said)
+    assert all("authorization" in received.headers for received in server.received)
+
+
+async def test_the_first_signal_drains(url: str, folder: Path) -> None:
+    async with AsyncClient(url) as client:
+        await client.start("A")
+        with supervise(folder) as running:
+            await says(running, r"task 1: draft of A, attempt 1")
+            os.kill(running.pid, signal.SIGINT)
+            await says(running, r"stopping: no new tasks; waiting for 1 routine\(s\)")
+            (folder / "go").touch()
+            await says(running, r"task 1 of A: reported submitted")
+            assert await exit_code(running) == 0
+        assert (await client.get("A")).state == "review"
+
+
+async def test_the_second_signal_ends_a_thread_that_never_would(url: str, folder: Path) -> None:
+    async with AsyncClient(url) as client:
+        await client.start("A")
+        with supervise(folder) as running:
+            await says(running, r"task 1: draft of A, attempt 1")
+            os.kill(running.pid, signal.SIGTERM)
+            await says(running, r"stopping: no new tasks")
+            os.kill(running.pid, signal.SIGTERM)
+            await says(running, r"stopping now: cancelling 1 routine\(s\)")
+            assert await exit_code(running) == 1
+
+
+async def test_the_second_signal_ends_a_routine_that_does_not_let_itself_be_cancelled(
+    url: str, folder: Path
+) -> None:
+    (folder / "routines.py").write_text(STUBBORN)
+    async with AsyncClient(url) as client:
+        await client.start("A")
+        with supervise(folder) as running:
+            await says(running, r"task 1: draft of A, attempt 1")
+            os.kill(running.pid, signal.SIGINT)
+            await says(running, r"stopping: no new tasks")
+            os.kill(running.pid, signal.SIGINT)
+            assert await exit_code(running) == 1
+
+
+async def test_what_a_killed_supervisor_left_is_sent_by_the_next(url: str, folder: Path) -> None:
+    async with AsyncClient(url) as client:
+        await client.start("A")
+        with supervise(folder) as running:
+            await says(running, r"task 1: draft of A, attempt 1")
+            os.kill(running.pid, signal.SIGKILL)
+            await exit_code(running)
+        report = b'{"kind": "event", "event": "submitted", "attempt": 1, "supervisor": "box"}'
+        with Outbox(folder) as outbox:  # as it is when the kill comes between writing and sending
+            outbox.put(task=1, token="A", kind="report", body=report)
+        with supervise(folder) as running:
+            await says(running, r"sending \d message\(s\) left in the outbox")
+            await says(running, r"task 1 of A: reported submitted")
+            os.kill(running.pid, signal.SIGINT)
+            assert await exit_code(running) == 0
+        assert (await client.get("A")).state == "review"
+    with Outbox(folder) as outbox:
+        assert outbox.left == []
