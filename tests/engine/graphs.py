@@ -22,13 +22,14 @@ ORDERS: Json = {
         "draft": {"emits": ["submitted"]},
         "review": {"emits": ["reviewed"], "retries": 1, "timeout": "6h"},
     },
-    "events": {"submitted": {}, "reviewed": {"payload": "Review"}, "nudge": {}},
+    "events": {"submitted": {}, "reviewed": {"payload": "Review"}, "nudge": {}, "leave": {}},
     "transitions": [
         {"from": "__start__", "to": "draft"},
         {"from": "draft", "to": "review", "on": "submitted"},
         {"from": "review", "to": "__end__", "on": "reviewed", "when": "payload.approved"},
         {"from": "review", "to": "draft", "on": "reviewed", "otherwise": True},
         {"from": "review", "to": "draft", "on": "error"},
+        {"from": "draft", "to": "draft", "on": "leave"},
     ],
     "schemas": {
         "Order": {
