@@ -1,7 +1,4 @@
--- Parks or unparks the queued tasks of tokens whose pause began or ended. It answers no rows.
-update tasks as k set parked = r.parked
-from (
-    select value ->> 'token' as token, value ->> 'task' as task, value ->> 'parked' as parked
-    from json_each(:rows)
-) as r
-where k.id = r.task and k.status = 'queued' and k.parked <> r.parked
+-- Parks or unparks the queued tasks of tokens whose pause began or ended; they come as a JSON list. It answers
+-- no rows.
+update tasks set parked = :parked
+where id in (select value from json_each(:tasks)) and status = 'queued' and parked <> :parked

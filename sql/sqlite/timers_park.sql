@@ -1,7 +1,4 @@
--- Parks or unparks the pending timers of tokens whose pause began or ended. It answers no rows.
-update timers as k set parked = r.parked
-from (
-    select value ->> 'token' as token, value ->> 'task' as task, value ->> 'parked' as parked
-    from json_each(:rows)
-) as r
-where k.token = r.token and k.status = 'pending' and k.parked <> r.parked
+-- Parks or unparks the pending timers of tokens whose pause began or ended; they come as a JSON list. It answers
+-- no rows.
+update timers set parked = :parked
+where token in (select value from json_each(:tokens)) and status = 'pending' and parked <> :parked

@@ -66,14 +66,20 @@ def writes_of(changes: Changes, before: Mapping[str, Before]) -> Iterator[Write]
 
 def _parking(changes: Changes, before: Mapping[str, Before]) -> Iterator[Write]:
     """A pause that begins or ends parks or unparks what the token already had."""
-    turned: list[Document] = []
-    for token, _ in changes.tokens:
-        was = before.get(token.token)
-        parked = token.status == "paused"
-        if was is not None and parked != (was.status == "paused"):
-            turned.append({"token": token.token, "task": token.task, "parked": parked})
-    yield from _rows("tasks_park", (row for row in turned if row["task"] is not None))
-    yield from _rows("timers_park", turned)
+    for parked in (True, False):
+        turned = [
+            token
+            for token, _ in changes.tokens
+            if (token.status == "paused") is parked
+            and (was := before.get(token.token)) is not None
+            and (was.status == "paused") is not parked
+        ]
+        tasks = [token.task for token in turned if token.task is not None]
+        if tasks:
+            yield Write("tasks_park", {"tasks": tasks, "parked": parked})
+        if turned:
+            tokens = [token.token for token in turned]
+            yield Write("timers_park", {"tokens": tokens, "parked": parked})
 
 
 def _memory(changes: Changes) -> Iterator[Write]:
