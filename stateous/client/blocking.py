@@ -28,9 +28,9 @@ class Client:
     """Speaks with a control plane. Close it, or use it as a context manager.
 
     `timeout` is how long, in seconds, a call may take with all its tries (see `stateous.client.calls`
-    for which calls are repeated), `tries` how many these may be (None: as many as fit). Every method raises a Refusal (with its `code`) for an answer that says
-    no, Unreachable when none came in time, NotStateous when something else answered, and NotJson for
-    values that JSON cannot hold.
+    for which calls are repeated), `tries` how many these may be (None: as many as fit). Every method
+    raises a Refusal (with its `code`) for an answer that says no, Unreachable when none came in time,
+    NotStateous when something else answered, and NotJson for values that JSON cannot hold.
     """
 
     def __init__(self, url: str, *, timeout: float = 30.0, tries: int | None = None) -> None:
@@ -132,7 +132,8 @@ class Client:
             connection.timeout = within
             if connection.sock is not None:
                 connection.sock.settimeout(within)
-            headers = {**self._headers, **dict(call.headers)}
+            given = {name: value.encode("utf-8") for name, value in call.headers}
+            headers = {**self._headers, **given}
             path = self._address.prefix + call.path
             connection.request(call.method, path, body=call.body, headers=headers)
             response = connection.getresponse()

@@ -25,7 +25,7 @@ from stateous.client.answers import (
     Token,
 )
 from stateous.client.documents import plain
-from stateous.model.refusals import EventNotAllowed, TokenNotFound
+from stateous.model.refusals import EventNotAllowed, InvalidPayload, TokenNotFound
 
 Answered = TypeVar("Answered")
 Document = Mapping[str, Any]
@@ -68,7 +68,7 @@ def fire(token: str, event: str, payload: object, key: str | None) -> Call[Fired
         raise EventNotAllowed(f"no workflow has an event {event!r}")
     body = {} if payload is None else {"payload": payload}
     path = f"{_token(token)}/events/{quote(event, safe='')}"
-    headers = () if key is None else (("Idempotency-Key", key),)
+    headers = () if key is None else (("Idempotency-Key", _header(key)),)
     return _post(path, body, read=_fired, repeatable=key is not None, headers=headers)
 
 
@@ -180,6 +180,13 @@ def _token(token: str) -> str:
     if not _is_segment(token):
         raise TokenNotFound(f"no token has the id {token!r}")
     return f"/tokens/{quote(token, safe='')}"
+
+
+def _header(key: str) -> str:
+    """The key; one that no header can hold is refused as the control plane refuses what it can read."""
+    if any(char < " " or char == "\x7f" for char in key) or _has_surrogates(key):
+        raise InvalidPayload("the idempotency key holds a character that no header can hold")
+    return key
 
 
 def _is_segment(text: str) -> bool:

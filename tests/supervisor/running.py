@@ -23,31 +23,6 @@ STATES = {
     "draft": StateRef("draft", emits=("submitted",)),
     "review": StateRef("review", emits=("reviewed", "skipped")),
 }
-GRAPH: dict[str, Any] = {
-    "stateous": 1,
-    "workflow": "orders",
-    "context": "Order",
-    "states": {
-        "draft": {"emits": ["submitted"], "retries": 1},
-        "review": {"emits": ["reviewed", "skipped"]},
-    },
-    "events": {"submitted": {}, "reviewed": {"payload": "Review"}, "skipped": {}, "nudged": {}},
-    "transitions": [
-        {"from": "__start__", "to": "draft"},
-        {"from": "draft", "to": "review", "on": "submitted"},
-        {"from": "review", "to": "__end__", "on": "reviewed", "when": "payload.approved"},
-        {"from": "review", "to": "draft", "on": "reviewed", "otherwise": True},
-        {"from": "review", "to": "draft", "on": "nudged"},
-    ],
-    "schemas": {
-        "Order": {"type": "object", "properties": {"title": {"type": "string"}}},
-        "Review": {
-            "type": "object",
-            "properties": {"approved": {"type": "boolean"}},
-            "required": ["approved"],
-        },
-    },
-}
 
 
 class submitted(Event):  # noqa: N801 - as a contract names it
