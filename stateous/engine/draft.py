@@ -42,6 +42,7 @@ class Draft:
         self._memory: dict[tuple[str, str, str], Json] = {}
         self._wiped: list[str] = []
         self._ids_used = 0
+        self._reserved: set[str] = set()
         self.steps: list[Step] = []
 
     # -- reading ------------------------------------------------------------------------------------
@@ -111,14 +112,18 @@ class Draft:
             return self.family.keys.get((token, key), False)
         return self.family.keys[token, key]
 
-    def is_free(self, ids: Iterable[str]) -> bool:
-        """Whether no token has any of these ids, in whatever case; the ids are reserved."""
-        lowered = [token.lower() for token in ids]
-        missing = tuple(token for token in lowered if token not in self.facts.taken)
+    def reserve(self, ids: Iterable[str]) -> bool:
+        """Reserve ids for tokens that are about to start; False if one is taken, in whatever case."""
+        lowered = {token.lower() for token in ids}
+        missing = tuple(sorted(token for token in lowered if token not in self.facts.taken))
         if missing:
             raise Need(free=missing)
-        started = {token.lower() for token in self._new_tokens}
-        return all(self.facts.taken[token] is None and token not in started for token in lowered)
+        if any(self.facts.taken[token] is not None for token in lowered):
+            return False
+        if not lowered.isdisjoint(self._reserved):
+            return False
+        self._reserved |= lowered
+        return True
 
     @property
     def started(self) -> int:

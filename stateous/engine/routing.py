@@ -72,7 +72,7 @@ def _if_free(draft: Draft, planned: Taken | Refused, children: list[str]) -> Tak
         return planned
     if len({child.lower() for child in children}) < len(children):
         return Refused(f"two child tokens would have one id: {_listed(children)}")
-    if not draft.is_free(children):
+    if not draft.reserve(children):
         return Refused(f"the id of a child token is taken: {_listed(children)}")
     return planned
 

@@ -53,7 +53,7 @@ def test_a_fired_event_is_held_undecided() -> None:
     answer = world.fire("T", "go", {})
     assert isinstance(answer, Moved)
     assert answer.token.status == "paused"
-    held = {"event": "go", "payload": {}, "arrival": 1}
+    held: Json = {"event": "go", "payload": {}, "arrival": 1}
     assert world.entries("T")[-1] == ("event_deferred", held)
     assert world.tasks[1].status == "claimed"
     world.check_invariants()
