@@ -62,17 +62,21 @@ def _ordered(compare: Compare) -> Compare:
 
 
 def _ordered_deep(compare: Compare, left: Json, right: Json) -> bool:
-    while _is_list(left) and _is_list(right):
-        for one, other in zip(left, right, strict=False):
-            if not _equal(one, other):
-                left, right = one, other
-                break
-        else:
-            return compare(len(left), len(right))
-    try:
-        return compare(left, right)
-    except TypeError:
-        return False
+    """Two lists: what orders them is the first pair of items, or lengths, that differs."""
+    ahead: list[tuple[list[Json], list[Json], int]] = [(left, right, 0)]
+    while ahead:
+        ones, others, at = ahead.pop()
+        if at == min(len(ones), len(others)):
+            if len(ones) != len(others):
+                return compare(len(ones), len(others))
+            continue
+        ahead.append((ones, others, at + 1))
+        one, other = ones[at], others[at]
+        if _is_list(one) and _is_list(other):
+            ahead.append((one, other, 0))
+        elif not _equal(one, other):
+            return _ordered(compare)(one, other)
+    return compare(0, 0)
 
 
 def _contains(item: Json, container: Json) -> bool:

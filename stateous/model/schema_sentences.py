@@ -46,6 +46,8 @@ def say_at(path: Iterable[str | int], error: ValidationError) -> str:
             | Kind.UnevaluatedProperties(unexpected=names)
         ):
             return f"{field} has {_names(names)}, which the model does not know"
+        case Kind.FalseSchema() if error.schema_path[-1:] == ["additionalProperties"]:
+            return f"{field} has a key, and the model knows none"
         case Kind.AnyOf(context=branches) | Kind.OneOfNotValid(context=branches):
             return _say_branches(path, branches)
         case Kind.PropertyNames(error=inner):
