@@ -8,12 +8,13 @@ from threading import Lock
 
 import msgspec
 
+from stateous.model.refusals import StateousError
 from stateous_supervisor.delivery import Delivery, Fate
 from stateous_supervisor.outbox import Message, MessageKind, Outbox, OutboxFailed
 from stateous_supervisor.outcome import failed_instead
 
 
-class AttemptEnded(Exception):
+class AttemptEnded(StateousError):
     """The attempt is over for this supervisor: its routine can write nothing more."""
 
 

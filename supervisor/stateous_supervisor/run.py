@@ -38,9 +38,9 @@ class Run:
 
     async def work(self, *, changed: Callable[[], None]) -> None:
         """Run the routine, report its outcome. `changed` is called when the routine does not run any more."""
+        self._ending = self._begin()
         delivering = asyncio.create_task(self._mailbox.deliver())
         delivering.add_done_callback(self._delivered)
-        self._ending = self._begin()
         try:
             await asyncio.wait([self._ending])
             self.running = False
