@@ -16,13 +16,16 @@ from stateous.api.replies import Health, reply
 @get("/workflow", operation_class=operations.WORKFLOW)
 @answering
 async def workflow_get(request: Asked) -> ASGIApp:
-    return reply(plane_of(request).graph.document)
+    plane = plane_of(request)
+    plane.check_serving()
+    return reply(plane.graph.document)
 
 
 @get("/health", operation_class=operations.HEALTH)
 @answering
 async def health_get(request: Asked) -> ASGIApp:
     plane = plane_of(request)
+    plane.check_serving()
     lease_for = plane.lease_for.total_seconds()
     return reply(Health(plane.graph.workflow, plane.graph.checksum, lease_for, version("stateous")))
 

@@ -236,11 +236,11 @@ WORKFLOW: Final = described(
     "workflow_get",
     "Show the graph that is served",
     answers={200: Told("The graph document.", Schema(type=OpenAPIType.OBJECT))},
-    refusals=(),
+    refusals=(NotServing,),
 )
 HEALTH: Final = described(
     "health_get",
     "Say what is served, and by which version",
     answers={200: Told("It serves.", one(Health))},
-    refusals=(),
+    refusals=(NotServing,),
 )

@@ -23,6 +23,10 @@ class Plane(Protocol):
     @property
     def lease_for(self) -> timedelta: ...
 
+    def check_serving(self) -> None:
+        """Raise NotServing once another control plane took the database."""
+        ...
+
     async def submit(self, command: Command, *, size: int = 0) -> Answer:
         """Decide a command, on disk when it answers. `size` is its body's in bytes, which bounds a batch."""
         ...

@@ -41,17 +41,17 @@ class Protocol(HttpToolsProtocol):
             b"%scontent-type: application/json\r\ncontent-length: %d\r\nconnection: close\r\n\r\n%s"
             % (STATUS_LINE[400], len(body), body)
         )
-        self.transport.close()
+        self._lingering.linger()
 
     def _is_spoken_to(self) -> bool:
-        """Whether the client may still be sending what we asked it not to."""
+        """Whether the body of the request that was answered last is still to come."""
         # Typed as always there, but None before the first request.
         cycle = cast("Any", self.cycle)
-        return cycle is None or cycle.more_body
+        return cycle is not None and cycle.more_body
 
 
 class _LingeringTransport:
-    """What uvicorn uses of a transport; `close` is gentle when `is_spoken_to` says so."""
+    """What uvicorn uses of a transport; `close` lingers when `is_spoken_to` says so."""
 
     def __init__(self, transport: asyncio.Transport, is_spoken_to: Callable[[], bool]) -> None:
         self._transport = transport
@@ -64,8 +64,14 @@ class _LingeringTransport:
         return self.ends or self._transport.is_closing()
 
     def close(self) -> None:
-        if self.ends or self._transport.is_closing() or not self._is_spoken_to():
+        if not self.ends and self._is_spoken_to():
+            self.linger()
+        else:
             self._transport.close()
+
+    def linger(self) -> None:
+        """Say that we have said all, and hang up when the client does, or after a while."""
+        if self.is_closing():
             return
         self.ends = True
         self._transport.write_eof()

@@ -65,23 +65,23 @@ class Plane:
 
     async def submit(self, command: Command, *, size: int = 0) -> Answer:
         """Decide a command; `size` is the size of its request in bytes, which bounds a batch."""
-        self._check_serving()
+        self.check_serving()
         return await self._lane.submit(command, size=size)
 
     async def claim(self, claim: Claim) -> Granted:
         """Grant ready tasks of the asked states, written as a supervisor writes them."""
-        self._check_serving()
+        self.check_serving()
         queues = tuple(dict.fromkeys(self.graph.queue_of(state) for state in claim.states))
         return await self._claims.claim(msgspec.structs.replace(claim, states=queues))
 
     async def beat(self, beat: Beat) -> tuple[int, ...]:
         """Renew a supervisor's leases; the tasks that it lost, ascending."""
-        self._check_serving()
+        self.check_serving()
         return await self._heartbeats.beat(beat)
 
     async def token(self, token: str) -> Token:
         """A token by its exact id; raises TokenNotFound."""
-        self._check_serving()
+        self.check_serving()
         found = await self._store.token_read(token)
         if found is None:
             raise _not_found(token)
@@ -91,18 +91,19 @@ class Plane:
         self, *, status: str | None = None, parent: str | None = None, limit: int = 100
     ) -> list[Token]:
         """Tokens by `entered_at` descending, then by id."""
-        self._check_serving()
+        self.check_serving()
         return await self._store.tokens_list(status=status, parent=parent, limit=limit)
 
     async def history(self, token: str, *, after: int = 0, limit: int | None = None) -> list[Entry]:
         """A token's ledger entries after a number; raises TokenNotFound."""
-        self._check_serving()
+        self.check_serving()
         entries = await self._store.history_read(token, after=after, limit=limit)
         if entries is None:
             raise _not_found(token)
         return entries
 
-    def _check_serving(self) -> None:
+    def check_serving(self) -> None:
+        """Raise NotServing once another control plane took the database."""
         if not self._store.is_serving:
             msg = "this control plane does not serve the database any more"
             raise NotServing(msg)

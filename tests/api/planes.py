@@ -22,6 +22,9 @@ class EmptyPlane:
         self.graph: Graph = parse_graph(GRAPH)
         self.reached: list[object] = []
 
+    def check_serving(self) -> None:
+        pass
+
     async def submit(self, command: Command, *, size: int = 0) -> Answer:
         self.reached.append(command)
         raise (
@@ -56,6 +59,9 @@ class FailingPlane(EmptyPlane):
     def __init__(self, fault: Exception) -> None:
         super().__init__()
         self.fault = fault
+
+    def check_serving(self) -> NoReturn:
+        raise self.fault
 
     async def submit(self, command: Command, *, size: int = 0) -> NoReturn:
         raise self.fault

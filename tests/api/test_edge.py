@@ -343,9 +343,10 @@ async def test_a_busy_database_asks_to_try_again() -> None:
 
 async def test_a_lost_database_is_not_served() -> None:
     async with served(FailingPlane(NotServing("lost"))) as caller:
-        reply = await caller.get("/tokens")
-        assert reply.refusal == (503, "not_serving")
-        assert "retry-after" not in reply.headers
+        for path in ("/tokens", "/health", "/workflow"):
+            reply = await caller.get(path)
+            assert reply.refusal == (503, "not_serving")
+            assert "retry-after" not in reply.headers
 
 
 @pytest.mark.parametrize(
