@@ -19,7 +19,7 @@ from pathlib import Path
 
 from stateous.client import Client
 from stateous.model.refusals import StateousError
-from stateous.store.urls import without_password
+from stateous.store.passwords import without_password
 
 STATEOUS = str(Path(sys.executable).with_name("stateous"))
 PATIENCE = 60.0  # seconds until something that must happen counts as failed

@@ -75,7 +75,7 @@ def command(arguments: list[str]) -> int:
 
 
 def _fail(sentence: str, *, code: int = 1) -> int:
-    from stateous.store.urls import without_password
+    from stateous.store.passwords import without_password
 
     typer.echo(f"error: {without_password(sentence)}", err=True)
     return code
