@@ -7,7 +7,7 @@ from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 
-from stateous.store.passwords import without_password
+from stateous.store.passwords import without_password_of
 from stateous.store.store import CannotOpen, Store
 
 SCHEMA_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
@@ -36,7 +36,7 @@ def open_store(url: str, *, schema: str = "stateous", clock: Callable[[], dateti
             return PostgresStore(url, schema=schema, clock=clock)
         case _:
             raise CannotOpen(
-                f"cannot open {without_password(url)!r}: "
+                f"cannot open {without_password_of(url, url)!r}: "
                 "use sqlite:///file.db or postgresql://user@host/database"
             )
 

@@ -58,12 +58,20 @@ class Reads:
         """All rows of a statement. Raises DatabaseBusy when the database cannot be asked."""
         if self._pool is None:
             raise DatabaseBusy("the database is closed")
-        try:
-            async with self._pool.connection() as connection:
-                cursor = await connection.execute(postgres_statement(name), values)
-                return await cursor.fetchall()
-        except (psycopg.OperationalError, PoolTimeout) as error:
-            raise DatabaseBusy(f"the database did not answer a read: {reason_of(error)}") from None
+        last: Exception | None = None
+        # After the server was away, every connection of the pool fails once before it is made anew.
+        for _ in range(_SIZE + 1):
+            try:
+                async with self._pool.connection() as connection:
+                    cursor = await connection.execute(postgres_statement(name), values)
+                    return await cursor.fetchall()
+            except psycopg.OperationalError as error:
+                last = error
+                lost = error.sqlstate is None or error.sqlstate.startswith("57P")
+                if isinstance(error, PoolTimeout) or not lost:
+                    break
+        said = reason_of(last) if last else ""
+        raise DatabaseBusy(f"the database did not answer a read: {said}")
 
     async def token_read(self, token: str) -> Token | None:
         if not can_be_kept(token):

@@ -78,7 +78,7 @@ class Place:
         except psycopg.Error as error:
             said = without_password_of(self.url, reason_of(error))
             raise CannotOpen(
-                f"cannot read the URL {without_password(self.url)!r}: {said}"
+                f"cannot read the URL {without_password_of(self.url, self.url)!r}: {said}"
             ) from None
         return {name: value for name, value in _LIMITS.items() if name not in said}
 

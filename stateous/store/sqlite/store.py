@@ -48,6 +48,7 @@ class SqliteStore:
         self._writing = ThreadPoolExecutor(1, thread_name_prefix="stateous-writer")
         self._reading = ThreadPoolExecutor(1, thread_name_prefix="stateous-reader")
         self._renewing: asyncio.Task[None] | None = None
+        self._is_closed = False
 
     @property
     def is_serving(self) -> bool:
@@ -63,6 +64,9 @@ class SqliteStore:
         self._renewing = asyncio.create_task(self._renew(), name="stateous-hold")
 
     async def close(self) -> None:
+        if self._is_closed:
+            return
+        self._is_closed = True
         renewing, self._renewing = self._renewing, None
         if renewing is not None:
             renewing.cancel()
@@ -72,6 +76,8 @@ class SqliteStore:
         if reader is not None:
             await self._on_reader(reader.close)
         await self._write(self._writer.close)
+        for threads in (self._reading, self._writing):
+            threads.shutdown(wait=False)
 
     async def _write(self, call: Callable[[], Result]) -> Result:
         return await asyncio.get_running_loop().run_in_executor(self._writing, call)

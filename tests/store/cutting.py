@@ -1,0 +1,104 @@
+"""A proxy in front of a Postgres that can cut what passes through it, at a chosen place."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager, suppress
+from enum import Enum, auto
+
+from psycopg.conninfo import conninfo_to_dict
+
+from tests.databases import Database
+
+
+class Cut(Enum):
+    """Where the next thing that a client sends is cut."""
+
+    NOWHERE = auto()
+    BEFORE_THE_SERVER = auto()
+    """The server never gets it."""
+    BEFORE_THE_ANSWER = auto()
+    """The server gets it and answers; the answer is lost."""
+
+
+class Proxy:
+    """Passes bytes on until it is told to cut: one connection is cut, and all others pass."""
+
+    def __init__(self, database: Database) -> None:
+        info = conninfo_to_dict(database.url)
+        self._server = (str(info["host"]), int(str(info["port"])))
+        self._name = info["dbname"]
+        self._url = ""
+        self.cut = Cut.NOWHERE
+        self.cuts = 0
+        self._serving: list[asyncio.Task[None]] = []
+
+    @property
+    def database(self) -> Database:
+        """The same database, through the proxy."""
+        return Database("postgres", self._url)
+
+    @asynccontextmanager
+    async def listening(self) -> AsyncGenerator[Proxy, None]:
+        listener = await asyncio.start_server(self._accept, "127.0.0.1", 0)
+        port = listener.sockets[0].getsockname()[1]
+        self._url = f"postgresql://postgres@127.0.0.1:{port}/{self._name}?sslmode=disable"
+        try:
+            yield self
+        finally:
+            listener.close()
+            # The clients have closed, so each of them comes to its end.
+            await asyncio.gather(*self._serving)
+
+    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._serving.append(asyncio.create_task(self._serve(reader, writer)))
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        from_server, to_server = await asyncio.open_connection(*self._server)
+        try:
+            with suppress(ConnectionError):
+                await self._pass_on(reader, writer, from_server, to_server)
+        finally:
+            for end in (writer, to_server):
+                end.close()
+                with suppress(ConnectionError):
+                    await end.wait_closed()
+
+    async def _pass_on(
+        self,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        from_server: asyncio.StreamReader,
+        to_server: asyncio.StreamWriter,
+    ) -> None:
+        answers = asyncio.create_task(_copy(from_server, writer))
+        try:
+            while sent := await reader.read(1 << 20):
+                cut, self.cut = self.cut, Cut.NOWHERE
+                self.cuts += cut is not Cut.NOWHERE
+                if cut is Cut.BEFORE_THE_SERVER:
+                    return
+                if cut is Cut.BEFORE_THE_ANSWER:
+                    await _end(answers)
+                    to_server.write(sent)
+                    # The server's answer shows that it has done what was asked.
+                    await from_server.read(1 << 20)
+                    return
+                to_server.write(sent)
+                await to_server.drain()
+        finally:
+            await _end(answers)
+
+
+async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    while received := await reader.read(1 << 20):
+        writer.write(received)
+        await writer.drain()
+    writer.close()
+
+
+async def _end(task: asyncio.Task[None]) -> None:
+    task.cancel()
+    with suppress(asyncio.CancelledError, ConnectionError):
+        await task

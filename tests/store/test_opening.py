@@ -1,0 +1,221 @@
+"""Who may serve a database, which versions are served, and in which words it is refused."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from psycopg.conninfo import conninfo_to_dict
+
+from stateous.engine.changes import Changes
+from stateous.engine.commands import Beat
+from stateous.model.refusals import NotServing
+from stateous.store.store import CannotOpen, Store
+from stateous.store.urls import open_store
+from tests.databases import Clock, Database
+from tests.store.opened import opened, raw
+from tests.store.written import AT, WrittenClaims, entry, token, write
+
+SERVING = {"structure": "s", "checksum": "c", "graph": "{}"}
+
+
+async def test_a_served_database_says_who_serves_it(
+    database: Database, store: Store, clock: Clock
+) -> None:
+    with pytest.raises(CannotOpen) as caught:
+        await database.store(clock).open()
+    assert str(caught.value) == "another control plane serves this database"
+    await store.graph_record(**SERVING, serving="host:1:abc")
+    with pytest.raises(CannotOpen) as caught:
+        await database.store(clock).open()
+    assert str(caught.value) == (
+        "another control plane serves this database: host:1:abc since 2026-01-02T03:04:05Z"
+    )
+    assert store.is_serving
+    await write(store, Changes(new_tokens=[token("T")]))
+
+
+async def test_a_database_that_was_given_up_is_served_again(
+    database: Database, clock: Clock
+) -> None:
+    async with opened(database.store(clock)) as first:
+        await first.graph_record(**SERVING, serving="first")
+        await write(first, Changes(new_tokens=[token("T")]))
+    assert not first.is_serving
+    async with opened(database.store(clock)) as second:
+        assert await second.token_read("T") == token("T")
+
+
+async def test_who_lost_the_epoch_writes_nothing_more(
+    database: Database, store: Store, clock: Clock
+) -> None:
+    await raw(database, "update control_plane set epoch = epoch + 1")
+    with pytest.raises(NotServing):
+        await write(store, Changes(new_tokens=[token("T")]))
+    assert not store.is_serving
+    with pytest.raises(NotServing):
+        await store.graph_record(**SERVING, serving="me")
+    assert await store.token_read("T") is None
+
+
+async def test_claims_and_heartbeats_look_at_the_epoch_too(
+    database: Database, clock: Clock
+) -> None:
+    async with opened(database.store(clock)) as first:
+        await raw(database, "update control_plane set epoch = epoch + 1")
+        with pytest.raises(NotServing):
+            await first.claims_decide(WrittenClaims())
+    await lapse(database)
+    async with opened(database.store(clock)) as second:
+        await raw(database, "update control_plane set epoch = epoch + 1")
+        with pytest.raises(NotServing):
+            await second.tasks_beat([Beat("s", (1,))], now=AT, leased_until=AT)
+        assert not second.is_serving
+
+
+async def lapse(database: Database) -> None:
+    """Let an SQLite hold lapse; on Postgres it went with its connection."""
+    if database.dialect == "sqlite":
+        await raw(database, "update control_plane set held_until = '2000-01-01T00:00:00.000Z'")
+
+
+async def test_the_ledger_is_append_only(database: Database, store: Store) -> None:
+    await write(store, Changes(new_tokens=[token("T")], entries=[entry("T", 1)]))
+    refused = ["update ledger set kind = 'failed'", "delete from ledger"]
+    if database.dialect == "postgres":
+        refused.append("truncate ledger")
+    for statement in refused:
+        with pytest.raises(Exception, match="the ledger is append-only"):
+            await raw(database, statement)
+
+
+async def test_a_newer_database_is_refused_in_a_sentence(database: Database, clock: Clock) -> None:
+    await raw(database, "update stateous_version set version_num = '9999'")
+    with pytest.raises(CannotOpen) as caught:
+        await database.store(clock).open()
+    assert "a newer Stateous made this database (its version is 9999" in str(caught.value)
+    assert "upgrade Stateous" in str(caught.value)
+
+
+async def test_a_database_that_is_up_to_date_opens_without_alembic(database: Database) -> None:
+    code = (
+        "import asyncio, sys, datetime\n"
+        "from stateous.store.urls import open_store\n"
+        "async def main():\n"
+        f"    store = open_store({database.url!r}, clock=lambda: datetime.datetime.now("
+        "datetime.UTC))\n"
+        "    await store.open(); await store.close()\n"
+        "asyncio.run(main())\n"
+        "print('alembic' in sys.modules, 'sqlalchemy' in sys.modules)\n"
+    )
+    done = await asyncio.to_thread(
+        subprocess.run, [sys.executable, "-c", code], capture_output=True, text=True, check=False
+    )
+    assert done.stdout.split() == ["False", "False"], done.stderr
+
+
+async def test_two_schemas_of_one_database_never_meet(postgres: Database, clock: Clock) -> None:
+    async with (
+        opened(postgres.store(clock)) as one,
+        opened(postgres.store(clock, schema="Other_2")) as other,
+    ):
+        await write(one, Changes(new_tokens=[token("T")]))
+        assert await other.token_read("T") is None
+        await write(other, Changes(new_tokens=[token("T", state="review")]))
+        assert await one.token_read("T") == token("T")
+    rows = await raw(
+        postgres,
+        "select count(*) from pg_class where relnamespace = 'public'::regnamespace",
+    )
+    assert rows == [(0,)]
+
+
+@pytest.mark.parametrize("schema", ["", "1x", "a-b", 'a"b', "ä", "x" * 64, "a b"])
+def test_a_schema_is_called_by_an_identifier(schema: str, clock: Clock) -> None:
+    with pytest.raises(CannotOpen, match="cannot be a schema"):
+        open_store("postgresql://127.0.0.1/x", schema=schema, clock=clock)
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["", "orders.db", "mysql://u:hush@h/db", "sqlite://", "sqlite:///", "sqlite://x.db", "file:x"],
+)
+def test_a_url_that_opens_nothing_is_refused(url: str, clock: Clock) -> None:
+    with pytest.raises(CannotOpen) as caught:
+        open_store(url, clock=clock)
+    assert str(caught.value).startswith("cannot open ")
+    assert "hush" not in str(caught.value)
+
+
+async def test_a_relative_file_lies_in_the_working_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, clock: Clock
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    async with opened(open_store("sqlite:///new.db", clock=clock)) as store:
+        await write(store, Changes(new_tokens=[token("T")]))
+    assert (tmp_path / "new.db").is_file()
+
+
+async def test_a_file_that_cannot_be_opened_says_why(tmp_path: Path, clock: Clock) -> None:
+    with pytest.raises(CannotOpen, match="unable to open database file"):
+        await open_store(f"sqlite:///{tmp_path}/no/such.db", clock=clock).open()
+    (tmp_path / "text.db").write_text("this is no database, it is a letter to a friend" * 99)
+    with pytest.raises(CannotOpen, match="file is not a database"):
+        await open_store(f"sqlite:///{tmp_path}/text.db", clock=clock).open()
+
+
+async def test_a_hold_on_a_file_lapses(tmp_path: Path, clock: Clock) -> None:
+    database = Database("sqlite", f"sqlite:///{tmp_path}/x.db")
+    async with opened(database.store(clock)) as first:
+        await lapse(database)
+        async with opened(database.store(clock)) as second:
+            assert second.is_serving
+            with pytest.raises(NotServing):
+                await write(first, Changes())
+            await write(second, Changes(new_tokens=[token("T")]))
+        assert not first.is_serving
+
+
+async def test_urls_are_libpqs_own(postgres: Database, clock: Clock) -> None:
+    info = conninfo_to_dict(postgres.url)
+    host, port, name = info["host"], info["port"], info["dbname"]
+    urls = [
+        f"postgres://postgres@{host}:{port}/{name}",
+        f"postgresql://postgres:p%40ss%2Fw%3Ard@{host}:{port}/{name}?sslmode=prefer",
+        f"postgresql:///{name}?host={host}&port={port}&user=postgres",
+        # The first of two hosts answers nothing.
+        f"postgresql://postgres@127.0.0.1:1,{host}:{port}/{name}?connect_timeout=3",
+        f"{postgres.url}?options=-c%20work_mem%3D8MB",
+    ]
+    for url in urls:
+        async with opened(open_store(url, clock=clock)) as store:
+            await store.graph_on_record()
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://u:hush-hush@127.0.0.1:1/db",
+        "postgresql://u:hush%zzhush@127.0.0.1/db",
+        "postgresql://u:hush/hush@127.0.0.1:1/db",
+        "postgresql://u:hush#hush@127.0.0.1:1/db",
+        "postgresql://u:hu@hush@127.0.0.1:1/db",
+        "postgresql://u:hush?hush@127.0.0.1:1/db",
+        "postgresql://u:hush:hush@127.0.0.1:1/db",
+        "postgresql://u:hush hush@127.0.0.1:1/db",
+        "postgresql://u@127.0.0.1:1/db?password=hush&nonsense=1",
+        "postgresql://u@127.0.0.1:1/db?password=hush%20hush",
+        "postgresql://u:%68ush@127.0.0.1:1/db",
+    ],
+)
+async def test_an_error_never_shows_a_password(url: str, clock: Clock) -> None:
+    with pytest.raises(CannotOpen) as caught:
+        await open_store(url, clock=clock).open()
+    said = f"{caught.value!r} {caught.value.__cause__!r}"
+    assert "hush" not in said
+    assert "%68ush" not in said
+    assert caught.value.__cause__ is None
+    assert caught.value.__suppress_context__
