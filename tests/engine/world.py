@@ -115,7 +115,7 @@ class World:
         """Decide claims in one batch; a fault of the engine is raised."""
         batch = ClaimBatch(self.rules, claims)
         facts = Facts()
-        self._read_claims(facts, batch.asks)
+        self.read_claims(facts, batch.asks)
         self._decide(batch, facts)
         if batch.faults:
             raise batch.faults[0]
@@ -249,7 +249,8 @@ class World:
             facts.busy_tokens.add(asked)
         return root in self.busy
 
-    def _read_claims(self, facts: Facts, asks: list[ClaimAsk]) -> None:
+    def read_claims(self, facts: Facts, asks: list[ClaimAsk]) -> None:
+        """Read what these claims may be given, and what their supervisors were given before."""
         wanted = {queue for ask in asks for queue in ask.queues}
         ready = [
             task
