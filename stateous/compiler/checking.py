@@ -8,7 +8,7 @@ import msgspec
 
 from stateous.compiler.models import ModelSchemas, schemas_of
 from stateous.compiler.reading import guard_problems, input_problems
-from stateous.compiler.resolving import Resolved, resolve, workflow_name_problem
+from stateous.compiler.resolving import Resolved, resolve, run_by, workflow_name_problem
 from stateous.compiler.shape import shape_problems
 from stateous.model.refusals import StateousError
 from stateous.model.workflow import Workflow
@@ -52,9 +52,7 @@ def check(main: Workflow) -> Checked:
 def children_of(workflow: Workflow) -> Iterator[Workflow]:
     """The workflows that the states of a workflow run, in order; one that several run comes again."""
     for state in workflow.states:
-        for child in state.parallel:
-            if isinstance(child, Workflow):  # pyright: ignore[reportUnnecessaryIsInstance]  # not yet checked
-                yield child
+        yield from run_by(state)
 
 
 def _family(main: Workflow, problems: list[str]) -> list[Workflow]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from stateous.compiler.models import ModelSchemas
-from stateous.compiler.resolving import Resolved, Way
+from stateous.compiler.resolving import Resolved, Way, run_by
 from stateous.model.guard_tree import Branches, Count, Field, reads_of
 from stateous.model.names import JOINED, OWN_EVENTS, START
 
@@ -44,7 +44,7 @@ def input_problems(
         for key in inputs:
             if context is not None and key not in context:
                 yield f"state '{name}' hands over '{key}', which is no field of the context model"
-        for child in state.parallel:
+        for child in run_by(state):
             found = flows.get(child.name)
             model = None if found is None else models.name_of(found.workflow.context)
             for key in sorted(models.required_of(model) - set(inputs)):
@@ -79,7 +79,7 @@ def _branch_problem(
     """A branch's payload is that of some event of a child: none of them may have the field."""
     state = flow.states.get(way.source)
     known: set[str] = {"branches"}
-    for child in () if state is None else state.parallel:
+    for child in () if state is None else run_by(state):
         found = flows.get(child.name)
         for event in () if found is None else found.events.values():
             fields = frozenset[str]() if event.payload is None else _fields(event.payload, models)

@@ -213,6 +213,11 @@ class _Resolving:
             return None, False
 
 
+def run_by(state: WorkflowState) -> tuple[Workflow, ...]:
+    """The workflows that a state runs, without what is none: that is told as a problem of the state."""
+    return tuple(child for child in map(_anything, state.parallel) if isinstance(child, Workflow))
+
+
 def name_problem(name: object) -> str | None:
     """Why a state or event cannot have this name; None when it can. The contract names it in Python."""
     if not isinstance(name, str) or _PYTHON_NAME.fullmatch(name) is None:

@@ -17,7 +17,7 @@ from stateous.model.graph import Flow, Graph
 from stateous.model.refusals import StateousError
 
 _TAKEN_IN_FLOW: Final = frozenset(
-    {"draft", "review", "submitted", "reviewed", "schemas", "stateous", "START", "END", "Workflow"}
+    {"draft", "review", "submitted", "reviewed", "Review", "START", "END", "Workflow"}
 )
 
 
@@ -33,7 +33,7 @@ def write_workflow(name: str, folder: Path) -> list[Path]:
     if problem := workflow_name_problem(name):
         raise CannotScaffold(f"a workflow cannot be called {name[:100]!r}: it {problem}")
     variable, context = name.replace("-", "_"), _context_name(name)
-    if iskeyword(variable) or variable in {*_TAKEN_IN_FLOW, context, "Review"}:
+    if iskeyword(variable) or variable in {*_TAKEN_IN_FLOW, context}:
         variable += "_workflow"
     names = {"name": name, "variable": variable, "context": context}
     files = {
@@ -74,7 +74,7 @@ def _context_name(workflow: str) -> str:
     words = re.split(r"[-_]+", workflow)
     name = "".join(word[:1].upper() + word[1:] for word in words)
     name = name[:-1] if name.endswith("s") and len(name) > 3 and not name.endswith("ss") else name
-    return f"{name}Context" if name in ("Review", "Workflow", "True", "False", "None") else name
+    return f"{name}Context" if name in _TAKEN_IN_FLOW or iskeyword(name) else name
 
 
 def _routines(graph: Graph, *, served: frozenset[str]) -> str:
