@@ -66,7 +66,7 @@ def answering(
 ) -> Callable[[Asked], Awaitable[ASGIApp]]:
     """The handler, with what it raises turned into an answer.
 
-    A refusal takes this short way instead of Litestar's exception handlers, which cost 40 µs.
+    A refusal takes this short way instead of Litestar's exception handlers, which cost twice as much.
     """
 
     @wraps(handler)
