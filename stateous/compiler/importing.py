@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib
 import sys
 import traceback
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -20,6 +20,10 @@ from typing import Final
 from stateous.model.refusals import StateousError
 
 _SHOWN: Final = 300
+
+# A second copy of these would not know the first.
+_STAY: Final = frozenset({"stateous", *sys.stdlib_module_names})
+_INSTALLED: Final = frozenset({"site-packages", "dist-packages"})
 
 
 class CannotImport(StateousError):
@@ -35,29 +39,31 @@ def imported(path: Path) -> Generator[ModuleType]:
     if not path.is_file():
         raise CannotImport(f"cannot read {path}: there is no such file")
     folder = path.resolve().parent
+    name = path.stem if path.stem not in _STAY else "flow"
     search_path, keeps_bytecode = list(sys.path), sys.dont_write_bytecode
-    aside = _put_aside(folder, path.stem)
+    aside = _put_aside(folder, name)
+    before = set(sys.modules)
     sys.path.insert(0, str(folder))
     # Bytecode is told apart by second and size only: an edit within one second would not be seen.
     sys.dont_write_bytecode = True
     importlib.invalidate_caches()
     try:
-        yield _run(path, folder)
+        yield _run(path, folder, name)
     finally:
         sys.path[:] = search_path
         sys.dont_write_bytecode = keeps_bytecode
-        for name in _modules_in(folder):
-            del sys.modules[name]
-        sys.modules.pop(path.stem, None)
+        for new in set(sys.modules) - before:
+            if new == name or _is_in(folder, *_places(sys.modules[new])):
+                del sys.modules[new]
         sys.modules.update(aside)
 
 
-def _run(path: Path, folder: Path) -> ModuleType:
-    spec = spec_from_file_location(path.stem, path.resolve())
+def _run(path: Path, folder: Path, name: str) -> ModuleType:
+    spec = spec_from_file_location(name, path.resolve())
     if spec is None or spec.loader is None:
         raise CannotImport(f"{path} is not a Python file")
     module = module_from_spec(spec)
-    sys.modules[path.stem] = module
+    sys.modules[name] = module
     try:
         spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:
@@ -65,16 +71,14 @@ def _run(path: Path, folder: Path) -> ModuleType:
     return module
 
 
-def _put_aside(folder: Path, stem: str) -> dict[str, ModuleType]:
-    """Take the modules out that have a name of this folder, and return them.
-
-    Stateous itself and the standard library stay: a second copy of either would not know the first.
-    """
-    here = {stem, *(entry.stem for entry in folder.iterdir() if _is_module(entry))}
-    here -= {"stateous", *sys.stdlib_module_names}
-    aside = {name: module for name, module in sys.modules.items() if name.partition(".")[0] in here}
-    for name in aside:
-        del sys.modules[name]
+def _put_aside(folder: Path, name: str) -> dict[str, ModuleType]:
+    """Take the modules out that have a name of this folder, and return them."""
+    here = {name, *(entry.stem for entry in folder.iterdir() if _is_module(entry))} - _STAY
+    aside = {
+        loaded: module for loaded, module in sys.modules.items() if loaded.partition(".")[0] in here
+    }
+    for loaded in aside:
+        del sys.modules[loaded]
     return aside
 
 
@@ -82,16 +86,15 @@ def _is_module(entry: Path) -> bool:
     return entry.suffix == ".py" or (entry.is_dir() and entry.name.isidentifier())
 
 
-def _modules_in(folder: Path) -> list[str]:
-    """The names of the loaded modules whose code lies in the folder."""
-    found: list[str] = []
-    for name, module in list(sys.modules.items()):
-        if name.partition(".")[0] == "stateous":
-            continue
-        places = [getattr(module, "__file__", None), *(getattr(module, "__path__", None) or ())]
-        if any(isinstance(place, str) and folder in Path(place).parents for place in places):
-            found.append(name)
-    return found
+def _places(module: ModuleType) -> Iterator[str]:
+    places = [getattr(module, "__file__", None), *(getattr(module, "__path__", None) or ())]
+    return (place for place in places if isinstance(place, str))
+
+
+def _is_in(folder: Path, *places: str) -> bool:
+    """Whether any of the places is the author's: in the folder, and in no environment inside it."""
+    inside = [Path(place) for place in places if folder in Path(place).parents]
+    return any(not _INSTALLED & set(place.relative_to(folder).parts) for place in inside)
 
 
 def _said(error: BaseException, folder: Path) -> str:
@@ -100,7 +103,7 @@ def _said(error: BaseException, folder: Path) -> str:
     if isinstance(error, SyntaxError) and error.filename:
         return _clipped(f"{Path(error.filename).name}, line {error.lineno}: {kind}: {error.msg}")
     frames = traceback.extract_tb(error.__traceback__)
-    inside = [frame for frame in frames if folder in Path(frame.filename).parents]
+    inside = [frame for frame in frames if _is_in(folder, frame.filename)]
     place = f"{Path(inside[-1].filename).name}, line {inside[-1].lineno}: " if inside else ""
     said = " ".join(str(error).split())
     return _clipped(f"{place}{kind}: {said}" if said else f"{place}{kind}")

@@ -116,7 +116,7 @@ def _served(folder: Path) -> frozenset[str]:
     A file that is no Python is passed over: it serves nothing, and `supervise` will say what is wrong.
     """
     found: set[str] = set()
-    for path in sorted(folder.glob("*.py")):
+    for path in sorted(file for file in folder.glob("*.py") if file.is_file()):
         try:
             tree = ast.parse(path.read_bytes())
         except (SyntaxError, ValueError):

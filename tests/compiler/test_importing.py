@@ -90,6 +90,30 @@ def test_a_folder_may_hold_names_of_the_standard_library_and_of_stateous(write: 
     assert fields(flow) == ["lines"]
 
 
+def test_a_flow_may_have_the_name_of_something_that_is_loaded(write: Write) -> None:
+    import stateous
+
+    for name in ("stateous", "json"):
+        flow = write(name, schemas=SCHEMAS.replace("FIELD", "lines")).with_name(f"{name}.py")
+        before = sys.modules[name]
+        flow.write_text(FLOW)
+        assert fields(flow) == ["lines"]
+        assert sys.modules[name] is before
+    assert sys.modules["stateous"] is stateous
+
+
+def test_an_environment_inside_the_folder_is_not_forgotten(
+    write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flow = write(flow="import a_library\n" + FLOW, schemas=SCHEMAS.replace("FIELD", "lines"))
+    installed = flow.parent / ".venv" / "site-packages"
+    installed.mkdir(parents=True)
+    (installed / "a_library.py").write_text("")
+    monkeypatch.setattr(sys, "path", [str(installed), *sys.path])
+    assert fields(flow) == ["lines"]
+    assert sys.modules.pop("a_library", None) is not None
+
+
 @pytest.mark.parametrize(
     ("files", "said"),
     [
