@@ -1,5 +1,4 @@
--- Which of the asked keys (of a token, or of a task's token) are used; `+` keeps the plan on the key's
--- own index. A missing row: it is not used.
+-- Which of the asked keys (of a token, or of a task's token) are used. A missing row: it is not used.
 select l.token, l.key
 from json_each(:rows) as r
 join ledger l

@@ -8,8 +8,9 @@ from typing import Any
 
 from stateous.engine.commands import Beat
 from stateous.engine.family import Document
-from stateous.store.rows import Row, json_text, time_text
+from stateous.store.rows import json_text, time_text
 from stateous.store.store import Beaten
+from stateous.store.values import Row
 
 
 class Beating:

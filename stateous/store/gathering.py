@@ -11,8 +11,9 @@ from typing import Any
 
 from stateous.engine.facts import Facts, Need
 from stateous.engine.family import Family, Task, Token
-from stateous.store import rows
-from stateous.store.rows import TASK_COLUMNS, TOKEN_COLUMNS, Before, Row, before_of
+from stateous.store import values
+from stateous.store.rows import Before, before_of
+from stateous.store.values import TASK_COLUMNS, TOKEN_COLUMNS, Row
 from stateous.store.wanted import Wanted
 
 
@@ -40,11 +41,11 @@ class Gathered:
                 family = facts.families[root] = Family(root)
             if name in family.tokens:
                 continue
-            self._add_token(family, rows.token_of(row))
+            self._add_token(family, values.token_of(row))
             if row[TOKEN_COLUMNS] is not None:
                 open_task = row[TOKEN_COLUMNS : TOKEN_COLUMNS + TASK_COLUMNS]
-                self._add_task(family, rows.task_of(open_task))
-            for timer in rows.timers_of(row[TOKEN_COLUMNS + TASK_COLUMNS]):
+                self._add_task(family, values.task_of(open_task))
+            for timer in values.timers_of(row[TOKEN_COLUMNS + TASK_COLUMNS]):
                 family.timers.setdefault(timer.id, timer)
         return skipped
 
@@ -62,7 +63,7 @@ class Gathered:
         """Add what tasks_read answered. Returns the tasks that are there, but in no family here."""
         skipped: set[int] = set()
         for row in read:
-            task = rows.task_of(row)
+            task = values.task_of(row)
             family = self.facts.family_of(task.token)
             if family is None:
                 skipped.add(task.id)
@@ -122,7 +123,7 @@ class Gathered:
         """Add what held_read answered."""
         family = self.facts.families[root]
         if family.held is None:
-            family.held = [rows.held_of(row) for row in read]
+            family.held = [values.held_of(row) for row in read]
 
     def add_ready(self, ids: Collection[int]) -> None:
         """Offer the locked tasks that a claim may take, by id."""
@@ -143,13 +144,13 @@ class Gathered:
         fresh = {place: dict[str, Any]() for place in wanted if place not in memory}
         for token, state, key, value in read:
             if (token, state) in fresh:
-                fresh[token, state][key] = rows.json_value(value)
+                fresh[token, state][key] = values.json_value(value)
         memory.update(fresh)
 
     def add_remembered(self, read: Iterable[Row]) -> None:
         """Add what remembered_read answered."""
         for row in read:
-            remembered = rows.remembered_of(row)
+            remembered = values.remembered_of(row)
             self.facts.remembered[remembered.supervisor] = remembered
 
 

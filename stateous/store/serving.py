@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from stateous.store.rows import time_value
+from stateous.store.values import time_value
 
 NOT_SERVING = "another control plane took this database"
 

@@ -11,10 +11,10 @@ from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from stateous.engine.family import Entry, Token
 from stateous.model.refusals import DatabaseBusy
-from stateous.store import rows
-from stateous.store.postgres.session import Connection, Place, reason_of
+from stateous.store.postgres.session import READ_SETTINGS, Connection, Place, reason_of
 from stateous.store.statements import postgres_statement
 from stateous.store.statuses import statuses_of
+from stateous.store.values import Row, entry_of, token_of
 from stateous.store.wanted import can_be_kept
 
 _WAITS_FOR = 10.0
@@ -47,14 +47,14 @@ class Reads:
         await self._pool.open(wait=True, timeout=_WAITS_FOR)
 
     async def _configure(self, connection: Connection) -> None:
-        await self._place.prepare(connection, {"default_transaction_read_only": "on"})
+        await self._place.prepare(connection, READ_SETTINGS)
 
     async def close(self) -> None:
         pool, self._pool = self._pool, None
         if pool is not None:
             await pool.close()
 
-    async def rows(self, name: str, values: dict[str, Any] | None = None) -> Sequence[rows.Row]:
+    async def rows(self, name: str, values: dict[str, Any] | None = None) -> Sequence[Row]:
         """All rows of a statement. Raises DatabaseBusy when the database cannot be asked."""
         if self._pool is None:
             raise DatabaseBusy("the database is closed")
@@ -77,7 +77,7 @@ class Reads:
         if not can_be_kept(token):
             return None
         found = await self.rows("token_read", {"token": token})
-        return rows.token_of(found[0]) if found else None
+        return token_of(found[0]) if found else None
 
     async def tokens_list(
         self, *, status: str | None, parent: str | None, limit: int
@@ -89,7 +89,7 @@ class Reads:
             return []
         else:
             found = await self.rows("children_list", {**values, "parent": parent})
-        return [rows.token_of(row) for row in found]
+        return [token_of(row) for row in found]
 
     async def history_read(
         self, token: str, *, after: int, limit: int | None
@@ -97,7 +97,7 @@ class Reads:
         if not can_be_kept(token):
             return None
         values = {"token": token, "after": after, "limit": limit}
-        entries = [rows.entry_of(row) for row in await self.rows("history_read", values)]
+        entries = [entry_of(row) for row in await self.rows("history_read", values)]
         if not entries and await self.token_read(token) is None:
             return None
         return entries

@@ -55,6 +55,15 @@ LANE_SETTINGS = {
 }
 """What is set on a connection that carries batches, claims or heartbeats."""
 
+READ_SETTINGS = {
+    "default_transaction_read_only": "on",
+    # Reads are planned each time: they come one by one, and each asks for something else.
+    "plan_cache_mode": "force_custom_plan",
+    "enable_seqscan": "off",
+    "jit": "off",
+}
+"""What is set on the connections of the pool that only reads."""
+
 HOLD_SETTINGS = {
     # The server ends the session of a process that stopped pinging, and with it the hold.
     "idle_session_timeout": "15s",

@@ -11,6 +11,7 @@ from psycopg_pool import PoolTimeout
 from stateous.engine.commands import Beat
 from stateous.engine.family import Entry, Token
 from stateous.model.refusals import NotServing
+from stateous.store.migrate import is_up_to_date
 from stateous.store.postgres.batches import Batches
 from stateous.store.postgres.beats import Beats
 from stateous.store.postgres.claims import Claims
@@ -58,8 +59,17 @@ class PostgresStore:
     async def _open(self) -> None:
         if not await self._hold.take():
             raise CannotOpen(await self._who_serves())
-        await make_tables(self._place, self._hold.connection)
-        await self._hold.raise_epoch()
+        version = await version_of(self._hold.connection, self._place.schema)
+        if is_up_to_date(version):
+            await self._hold.raise_epoch()
+        elif version is None:
+            await make_tables(self._place, self._hold.connection)
+            await self._hold.raise_epoch()
+        else:
+            # Whoever served with the older tables, and may not know yet that it lost the hold, must not
+            # write while they are altered.
+            await self._hold.raise_epoch()
+            await make_tables(self._place, self._hold.connection)
         await self._reads.open()
 
     async def _who_serves(self) -> str:

@@ -32,8 +32,6 @@ async def version_of(connection: Connection, schema: str) -> str | None:
 
 async def make_tables(place: Place, connection: Connection) -> None:
     """Bring the schema up to date; `connection` has the hold. Raises psycopg.Error, CannotOpen."""
-    if migrate.is_up_to_date(await version_of(connection, place.schema)):
-        return
     cursor = await connection.execute(
         "select 1 from pg_namespace where nspname = %s", (place.schema,)
     )

@@ -66,10 +66,8 @@ def version_of(connection: sqlite3.Connection) -> str | None:
     return None if row is None else row[0]
 
 
-def make_tables(path: Path, connection: sqlite3.Connection) -> None:
-    """Bring the file's tables up to date. Raises sqlite3.Error, CannotOpen."""
-    if migrate.is_up_to_date(version_of(connection)):
-        return
+def make_tables(path: Path) -> None:
+    """Bring the file's tables up to date. Raises sqlite3.Error."""
 
     def connect_in_transaction() -> sqlite3.Connection:
         migrating = connect(path)

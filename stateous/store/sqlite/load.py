@@ -8,8 +8,9 @@ from typing import Any
 
 from stateous.engine.facts import Need
 from stateous.store.gathering import Gathered, Leftovers, offer_ids
-from stateous.store.rows import Row, json_text
+from stateous.store.rows import json_text
 from stateous.store.statements import sqlite_statement
+from stateous.store.values import Row
 from stateous.store.wanted import Wanted, rows_text
 
 

@@ -17,7 +17,7 @@ import structlog
 from stateous.engine.commands import Beat
 from stateous.engine.family import Entry, Token
 from stateous.model.refusals import DatabaseBusy, NotServing
-from stateous.store import rows
+from stateous.store.rows import time_text
 from stateous.store.serving import NOT_SERVING
 from stateous.store.sqlite.files import connect
 from stateous.store.sqlite.hold import RENEWED_EVERY
@@ -31,6 +31,7 @@ from stateous.store.store import (
     NotCommitted,
     OnRecord,
 )
+from stateous.store.values import Row, entry_of, token_of
 from stateous.store.wanted import can_be_kept
 
 Result = TypeVar("Result")
@@ -130,7 +131,7 @@ class SqliteStore:
         call = partial(self._writer.tasks_beat, beats, now=now, leased_until=leased_until)
         return await self._decide(call)
 
-    async def _rows(self, name: str, values: dict[str, Any] | None = None) -> list[rows.Row]:
+    async def _rows(self, name: str, values: dict[str, Any] | None = None) -> list[Row]:
         """All rows of a statement that reads. Raises DatabaseBusy when the file cannot be read."""
         reader = self._reader
         if reader is None:
@@ -144,7 +145,7 @@ class SqliteStore:
         if not can_be_kept(token):
             return None
         found = await self._rows("token_read", {"token": token})
-        return rows.token_of(found[0]) if found else None
+        return token_of(found[0]) if found else None
 
     async def tokens_list(
         self, *, status: str | None, parent: str | None, limit: int
@@ -156,7 +157,7 @@ class SqliteStore:
             return []
         else:
             found = await self._rows("children_list", {**values, "parent": parent})
-        return [rows.token_of(row) for row in found]
+        return [token_of(row) for row in found]
 
     async def history_read(
         self, token: str, *, after: int = 0, limit: int | None = None
@@ -164,15 +165,15 @@ class SqliteStore:
         if not can_be_kept(token):
             return None
         values = {"token": token, "after": after, "limit": -1 if limit is None else limit}
-        entries = [rows.entry_of(row) for row in await self._rows("history_read", values)]
+        entries = [entry_of(row) for row in await self._rows("history_read", values)]
         if not entries and await self.token_read(token) is None:
             return None
         return entries
 
     async def leases_over(self, now: datetime, *, limit: int) -> list[int]:
-        values = {"now": rows.time_text(now), "limit": limit}
+        values = {"now": time_text(now), "limit": limit}
         return [row[0] for row in await self._rows("leases_over", values)]
 
     async def timers_due(self, now: datetime, *, limit: int) -> list[tuple[int, str]]:
-        values = {"now": rows.time_text(now), "limit": limit}
+        values = {"now": time_text(now), "limit": limit}
         return [(row[0], row[1]) for row in await self._rows("timers_due", values)]

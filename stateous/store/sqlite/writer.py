@@ -17,9 +17,10 @@ from stateous.engine.facts import Facts, Need
 from stateous.store.beating import Beating
 from stateous.store.claiming import demand_of, granted_by, supervisors_of
 from stateous.store.gathering import Gathered
+from stateous.store.migrate import is_up_to_date
 from stateous.store.rows import time_text
 from stateous.store.serving import serving_sentence
-from stateous.store.sqlite.files import BUSY_FOR, make_tables, open_file
+from stateous.store.sqlite.files import BUSY_FOR, make_tables, open_file, version_of
 from stateous.store.sqlite.hold import Hold
 from stateous.store.sqlite.load import Load, run
 from stateous.store.store import Batch, Beaten, CannotOpen, ClaimBatch, NotCommitted
@@ -55,15 +56,24 @@ class Writer:
         """Make the tables and take the hold. Raises CannotOpen."""
         self._connection = open_file(self._path)
         try:
-            make_tables(self._path, self._connection)
-            with self._transaction():
-                self.hold.is_held = self.hold.take(self._connection)
-            if self.hold.is_held:
-                return
-            row = run(self._connection, "graph_read")[0]
+            version = version_of(self._connection)
+            is_newest = is_up_to_date(version)
+            if version is None:
+                make_tables(self._path)
+            self._take()
+            if version is not None and not is_newest:
+                # Not before nobody else serves: the tables that it uses are altered.
+                make_tables(self._path)
         except (sqlite3.Error, NotCommitted) as error:
             raise CannotOpen(f"cannot open {self._path}: {error}") from None
-        raise CannotOpen(serving_sentence(row[2], row[3]))
+
+    def _take(self) -> None:
+        """Take the hold. Raises CannotOpen when another control plane has it."""
+        with self._transaction():
+            self.hold.is_held = self.hold.take(self._open)
+        if not self.hold.is_held:
+            row = run(self._open, "graph_read")[0]
+            raise CannotOpen(serving_sentence(row[2], row[3]))
 
     def close(self) -> None:
         """Give up the hold and close the connection."""
