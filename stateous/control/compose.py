@@ -10,13 +10,13 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 
 import msgspec
-from stateous.store.urls import open_store
 
 from stateous.control.clocks import SystemClock
 from stateous.control.plane import Plane
 from stateous.engine.rules import Rules
 from stateous.model.graph import Graph
 from stateous.store.store import CannotOpen, Store
+from stateous.store.urls import open_store
 
 LEASE_FOR = timedelta(seconds=120)
 FIRST_REST = 0.002
