@@ -36,7 +36,7 @@ def read_graph(document: object) -> Graph:
         )
     main = _name(_required(whole, "workflow", "the graph"), "the graph's 'workflow'")
     schemas = _object(_required(whole, "schemas", "the graph"), "'schemas'")
-    children = _object(whole["workflows"], "'workflows'") if "workflows" in whole else {}
+    children = _object(_optional(whole, "workflows", {}), "'workflows'")
     if main in children:
         raise InvalidGraph(f"two workflows have the name {_shown(main)}")
     models = Models(schemas)
@@ -116,8 +116,8 @@ class _Reader:
             raise InvalidGraph(f"the name of {place} must not hold a '/'")
         settings = _object(state, place)
         parallel = self._parallel(settings, place)
-        if "emits" not in settings and not parallel:
-            raise InvalidGraph(f"{place} lacks 'emits'")
+        if not parallel:
+            _required(settings, "emits", place)
         return State(
             name=name,
             emits=self._emits(settings, place),
@@ -125,15 +125,11 @@ class _Reader:
             retries=self._retries(settings, place),
             parallel=parallel,
             join=self._join(settings, place),
-            inputs=_names(settings.get("inputs", []), f"'inputs' of {place}"),
+            inputs=_names(_optional(settings, "inputs", []), f"'inputs' of {place}"),
         )
 
     def _parallel(self, settings: Document, place: str) -> tuple[str, ...]:
-        if "parallel" not in settings:
-            return ()
-        children = _names(settings["parallel"], f"'parallel' of {place}")
-        if not children:
-            raise InvalidGraph(f"'parallel' of {place} names no workflow")
+        children = _names(_optional(settings, "parallel", []), f"'parallel' of {place}")
         for child in children:
             if child not in self.children:
                 raise InvalidGraph(
@@ -144,7 +140,7 @@ class _Reader:
         return children
 
     def _emits(self, settings: Document, place: str) -> tuple[str, ...]:
-        emits = _names(settings.get("emits", []), f"'emits' of {place}")
+        emits = _names(_optional(settings, "emits", []), f"'emits' of {place}")
         for event in emits:
             if event not in self.event_names:
                 raise InvalidGraph(
@@ -153,21 +149,22 @@ class _Reader:
         return emits
 
     def _timeout(self, settings: Document, place: str) -> timedelta | None:
-        if "timeout" not in settings:
+        timeout = _optional(settings, "timeout")
+        if timeout is None:
             return None
         try:
-            return parse_duration(settings["timeout"])
+            return parse_duration(timeout)
         except ValueError as error:
             raise InvalidGraph(f"'timeout' of {place}: {error}") from error
 
     def _retries(self, settings: Document, place: str) -> int:
-        retries = settings.get("retries", 0)
+        retries = _optional(settings, "retries", 0)
         if type(retries) is not int or retries < 0:
             raise InvalidGraph(f"'retries' of {place} must be a whole number, 0 or more")
         return retries
 
     def _join(self, settings: Document, place: str) -> Literal["all", "any"]:
-        match settings.get("join", "all"):
+        match _optional(settings, "join", "all"):
             case "all":
                 return "all"
             case "any":
@@ -176,9 +173,9 @@ class _Reader:
                 raise InvalidGraph(f"'join' of {place} must be 'all' or 'any', not {_shown(other)}")
 
     def _model(self, holder: Document, key: str, place: str) -> str | None:
-        if key not in holder:
+        model = _optional(holder, key)
+        if model is None:
             return None
-        model = holder[key]
         if not isinstance(model, str) or model not in self.models:
             raise InvalidGraph(
                 f"'{key}' of {place} is {_shown(model)}, which is no model in 'schemas'"
@@ -199,12 +196,13 @@ class _Reader:
         if target != END and target not in self.state_names:
             raise InvalidGraph(f"{place} leads to {_shown(target)}, which is no state")
         on = self._on(settings, source, place)
-        when = settings.get("when")
-        if "when" in settings and not isinstance(when, str):
+        when = _optional(settings, "when")
+        if when is not None and not isinstance(when, str):
             raise InvalidGraph(f"'when' of {place} must be a string")
-        if "otherwise" in settings and settings["otherwise"] is not True:
-            raise InvalidGraph(f"'otherwise' of {place} can only be true")
-        if "when" in settings and "otherwise" in settings:
+        otherwise = _optional(settings, "otherwise", default=False)
+        if not isinstance(otherwise, bool):
+            raise InvalidGraph(f"'otherwise' of {place} must be true or false")
+        if when is not None and otherwise:
             raise InvalidGraph(f"{place} has 'when' and 'otherwise'")
         try:
             guard = None if when is None else parse_guard(when, joined=on == JOINED)
@@ -214,7 +212,7 @@ class _Reader:
 
     def _on(self, settings: Document, source: str, place: str) -> str | None:
         if source == START:
-            if "on" in settings:
+            if _optional(settings, "on") is not None:
                 raise InvalidGraph(f"{place} leaves {START} and must not have 'on'")
             return None
         on = _required(settings, "on", place)
@@ -229,6 +227,12 @@ def _required(holder: Document, key: str, place: str) -> Json:
     if key not in holder:
         raise InvalidGraph(f"{place} lacks '{key}'")
     return holder[key]
+
+
+def _optional(holder: Document, key: str, default: Json = None) -> Json:
+    """The value of an optional key. Files of other compilers may write null for what is not set."""
+    value = holder.get(key)
+    return default if value is None else value
 
 
 def _object(value: object, place: str) -> Document:
@@ -261,9 +265,9 @@ def _shown(value: object) -> str:
 
 def _structure(document: Document) -> Document:
     """The document without the options that only say how work is done."""
-    children: Mapping[str, Document] = document.get("workflows", {})
+    children: Mapping[str, Document] = _optional(document, "workflows", {})
     structure = {**document, "states": _without_options(document["states"])}
-    if "workflows" in document:
+    if children:
         structure["workflows"] = {
             name: {**child, "states": _without_options(child["states"])}
             for name, child in children.items()
