@@ -156,17 +156,37 @@ class World:
 
     def rows(self) -> Any:
         """A copy of everything that is kept, to be compared with a later one."""
-        return copy.deepcopy(
-            (
-                self.tokens,
-                self.tasks,
-                self.timers,
-                self.held,
-                self.ledger,
-                self.memory,
-                self.remembered,
-            )
+        return copy.deepcopy(self.moment())
+
+    def moment(self) -> Any:
+        """Everything that is kept, for a comparison in a test that changes no row by itself."""
+        ledger = {token: list(entries) for token, entries in self.ledger.items()}
+        held = {root: list(held) for root, held in self.held.items()}
+        memory, remembered = dict(self.memory), dict(self.remembered)
+        return (
+            dict(self.tokens),
+            dict(self.tasks),
+            dict(self.timers),
+            ledger,
+            held,
+            memory,
+            remembered,
         )
+
+    def twin(self) -> World:
+        """A world with the same rows, which goes its own way."""
+        twin = copy.copy(self)
+        (
+            twin.tokens,
+            twin.tasks,
+            twin.timers,
+            twin.ledger,
+            twin.held,
+            twin.memory,
+            twin.remembered,
+        ) = self.moment()
+        twin.parked_tasks, twin.parked_timers = set(self.parked_tasks), set(self.parked_timers)
+        return twin
 
     # -- the store's part ---------------------------------------------------------------------------
 

@@ -1,0 +1,134 @@
+"""Commands by chance: most often such that something moves, else aimed beside it, at the past, or at nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from stateous.engine.commands import (
+    Cancel,
+    Command,
+    EndLease,
+    Fire,
+    FireTimer,
+    Note,
+    Pause,
+    Report,
+    Resume,
+    SetMemory,
+    Start,
+)
+from stateous.engine.family import Schedule
+from stateous.engine.lifecycles import LIVE_TOKEN, WORKED_TASK
+from tests.engine.chance import Chance, happens, likely
+from tests.engine.graphs import Json
+from tests.engine.world import World
+
+IDS = ("T", "U", "V", "t", "T.s1.1.c1", "-")
+EVENTS = ("e0", "e1", "e2")
+ODD_EVENTS = (*EVENTS, "e3", "timeout", "joined")
+PAYLOADS: tuple[Json | None, ...] = (None, {}, {"n": 1}, {"n": 2}, {"n": "x"})
+CONTEXTS: tuple[Json | None, ...] = (None, {}, {"a": 1}, {"a": 3}, {"b": True}, {"b": None, "a": 4})
+ODD_CONTEXTS = (*CONTEXTS, {"a": 9})
+KEYS = (None, None, "k0", "k1", "k2")
+SUPERVISORS = ("one", "two")
+
+
+def random_command(chance: Chance, world: World) -> Command:
+    """One command of any kind."""
+    kind = chance.one(range(24))
+    if kind == 0 or (kind < 12 and not _live(world)):
+        name = likely(chance, [f"N{len(world.tokens)}"], IDS)
+        return Start(name, likely(chance, CONTEXTS, ODD_CONTEXTS) or {})
+    if kind < 8:
+        return _fire(chance, world)
+    if kind < 15:
+        return random_report(chance, world)
+    return _steering(chance, world) if kind < 19 else _other(chance, world)
+
+
+def random_report(chance: Chance, world: World) -> Report:
+    """A report; most often the task is worked on, its attempt is right and its event is emitted."""
+    task, attempt = _task(chance, world)
+    found = world.tasks.get(task)
+    holder = None if found is None else found.claimed_by
+    emits: Sequence[str] = ()
+    if found is not None:
+        emits = world.rules.state(world.tokens[found.token].workflow, found.state).emits
+    event = likely(chance, emits, ODD_EVENTS)
+    kind = chance.one(("event", "event", "event", "waiting", "failed"))
+    names = [holder] if kind == "waiting" else [None, holder]
+    return Report(
+        task=task,
+        kind=kind,  # pyright: ignore[reportArgumentType]
+        event=event,
+        payload=_payload(chance, event),
+        error=chance.one(("", "no ink")),
+        context=likely(chance, CONTEXTS, ODD_CONTEXTS),
+        schedules=tuple(_schedule(chance) for _ in range(chance.one((0, 0, 1, 2)))),
+        attempt=attempt,
+        supervisor=likely(chance, names, [None, *SUPERVISORS]),
+    )
+
+
+def _fire(chance: Chance, world: World) -> Command:
+    """An event; most often one that leads somewhere from where the token is."""
+    name = likely(chance, _live(world) or list(world.tokens), [*world.tokens, "nobody"])
+    token = world.tokens.get(name)
+    known: list[str] = []
+    if token is not None:
+        flow = world.rules.flow(token.workflow)
+        known = [event for event in EVENTS if flow.routes(token.state, event)]
+    event = likely(chance, known, ODD_EVENTS)
+    return Fire(name, event, _payload(chance, event), chance.one(KEYS))
+
+
+def _payload(chance: Chance, event: str) -> Json | None:
+    """What the event carries; seldom what it does not take."""
+    fitting: Sequence[Json | None] = ({"n": 1}, {"n": 2}) if event == "e1" else (None, {})
+    return likely(chance, fitting, PAYLOADS)
+
+
+def _schedule(chance: Chance) -> Schedule:
+    event = likely(chance, EVENTS, ODD_EVENTS)
+    return Schedule(event, _payload(chance, event), chance.one(("30m", "1h", "3h")))
+
+
+def _steering(chance: Chance, world: World) -> Command:
+    """Pause, resume or, seldom, cancel."""
+    tops = [token for token in _live(world) if world.tokens[token].parent is None]
+    name = likely(chance, tops or list(world.tokens), [*world.tokens, "nobody"])
+    if happens(chance, 1, 12):
+        return Cancel(name)
+    is_paused = name in world.tokens and world.tokens[name].status == "paused"
+    return Resume(name) if is_paused != happens(chance, 1, 12) else Pause(name)
+
+
+def _other(chance: Chance, world: World) -> Command:
+    """Notes, memory, and what the clock may find too late."""
+    task, attempt = _task(chance, world)
+    match chance.one(range(4)):
+        case 0:
+            return Note(task=task, text="half done", attempt=attempt)
+        case 1:
+            values: list[Any] = [None, 1, {"a": []}]
+            value, key = chance.one(values), chance.one(("x", "y"))
+            return SetMemory(task=task, key=key, value=value, attempt=attempt)
+        case 2:
+            return EndLease(task)
+        case _:
+            timer = likely(chance, list(world.timers), [999])
+            token = world.timers[timer].token if timer in world.timers else chance.one(IDS)
+            return FireTimer(timer, token)
+
+
+def _task(chance: Chance, world: World) -> tuple[int, int | None]:
+    """A task and an attempt of it; most often one that is worked on, and the attempt that counts."""
+    worked = [task.id for task in world.tasks.values() if task.status in WORKED_TASK]
+    task = likely(chance, worked or list(world.tasks), [*world.tasks, 999])
+    now = world.tasks[task].attempt if task in world.tasks else 1
+    return task, likely(chance, [None, now or 1], [max(now - 1, 1), now + 1])
+
+
+def _live(world: World) -> list[str]:
+    return [token.token for token in world.tokens.values() if token.status in LIVE_TOKEN]

@@ -1,0 +1,138 @@
+"""A walk: random commands in one world, and everything that must hold whatever they are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from stateous.engine.answers import Answer, Done, Moved, Started
+from stateous.engine.commands import Command, Fire, Report, Start
+from stateous.engine.lifecycles import LIVE_TOKEN
+from stateous.model.refusals import (
+    AttemptOver,
+    ChildToken,
+    EventNotAllowed,
+    InvalidContext,
+    InvalidPayload,
+    InvalidTokenId,
+    Refusal,
+    TaskNotFound,
+    TaskNotHeld,
+    TokenNotActive,
+    TokenNotFound,
+)
+from tests.engine.chance import Chance
+from tests.engine.graphs import Json
+from tests.engine.random_commands import SUPERVISORS, random_command, random_report
+from tests.engine.world import World
+
+ENDS = {"completed", "failed", "cancelled"}
+QUEUES = [f"{flow}s{number}" for flow in ("", "c0/", "c1/", "c2/", "c3/") for number in range(4)]
+
+WITHOUT_A_TRACE = (
+    AttemptOver,
+    ChildToken,
+    InvalidContext,
+    InvalidPayload,
+    InvalidTokenId,
+    TaskNotFound,
+    TaskNotHeld,
+    TokenNotFound,
+)
+"""Refusals that record nothing, whoever is refused."""
+
+OF_TASKS = (TaskNotFound, AttemptOver, TaskNotHeld)
+EXPECTED: dict[type[Any], tuple[type[Any], ...]] = {
+    Start: (Started, InvalidTokenId, InvalidContext),
+    Fire: (Moved, TokenNotFound, TokenNotActive, EventNotAllowed, InvalidPayload),
+    Report: (Moved, *OF_TASKS, InvalidContext, InvalidPayload, EventNotAllowed),
+}
+OF_OTHERS = (Moved, Done, TokenNotFound, TokenNotActive, ChildToken, *OF_TASKS)
+
+
+class Walk:
+    """One world, driven by chance. Each step raises AssertionError when something does not hold."""
+
+    def __init__(self, graph: Json) -> None:
+        self.world = World(graph)
+        self._ended: dict[str, Any] = {}
+        for token in ("T", "U"):
+            self.world.start(token, a=1)
+        self.world.claim(*QUEUES, supervisor="one")
+
+    def one(self, chance: Chance) -> None:
+        """Any command."""
+        command = random_command(chance, self.world)
+        before = self.world.moment()
+        answer = self._do(command)
+        if isinstance(answer, WITHOUT_A_TRACE):
+            assert self.world.moment() == before
+
+    def several(self, chance: Chance) -> None:
+        """What a batch decides is what its commands decide one by one."""
+        batch = [random_command(chance, self.world) for _ in range(chance.one(range(2, 7)))]
+        twin = self.world.twin()
+        alone = [twin.do(command) for command in batch]
+        answers = self.world.do_together(batch)
+        for command, answer, other in zip(batch, answers, alone, strict=True):
+            _check_kind(command, answer)
+            assert _said(answer) == _said(other)
+        assert self.world.moment() == twin.moment()
+
+    def claim(self, chance: Chance) -> None:
+        """A supervisor claims, perhaps once more with the same request."""
+        states = chance.one([QUEUES, QUEUES, QUEUES[:3], QUEUES[4:]])
+        supervisor = chance.one(SUPERVISORS)
+        request = chance.one([None, None, "r0", "r1"])
+        most = chance.one(range(1, 5))
+        grants = self.world.claim(*states, supervisor=supervisor, request=request, most=most)
+        for grant in grants:
+            task = self.world.tasks[grant.task]
+            assert (task.status, task.claimed_by) == ("claimed", supervisor)
+            assert task.attempt == grant.attempt
+            assert grant.context == self.world.tokens[grant.token].context
+
+    def work(self, chance: Chance) -> None:
+        """A supervisor takes what is ready, and something is reported."""
+        self.world.claim(*QUEUES, supervisor="two", most=3)
+        self._do(random_report(chance, self.world))
+
+    def later(self, chance: Chance) -> None:
+        """Time passes, and the clock ticks."""
+        self.world.pass_time(chance.one([1, 1, 60, 121, 1800, 3600, 9000]))
+        self.world.tick()
+        assert not any(
+            timer.status == "pending" and timer.due_at <= self.world.now
+            for timer in self.world.timers.values()
+            if self.world.tokens[timer.token].status == "active"
+        )
+
+    def check(self) -> None:
+        """What holds between any two steps."""
+        self.world.check_invariants()
+        for name, token in self.world.tokens.items():
+            if token.status not in LIVE_TOKEN:
+                now = (token.state, token.visit, token.status, token.context)
+                assert self._ended.setdefault(name, now) == now
+                self._check_end(name)
+
+    def _check_end(self, name: str) -> None:
+        """Behind its end, a ledger has rejected events, and those dropped in the resume that ended it."""
+        entries = self.world.ledger[name]
+        (end,) = (entry for entry in entries if entry.kind in ENDS)
+        for entry in entries[end.seq :]:
+            assert entry.kind in ("event_rejected", "event_dropped")
+            assert entry.kind == "event_rejected" or entry.at == end.at
+
+    def _do(self, command: Command) -> Answer | Refusal:
+        answer = self.world.do(command)
+        _check_kind(command, answer)
+        return answer
+
+
+def _check_kind(command: Command, answer: Answer | Refusal) -> None:
+    assert isinstance(answer, EXPECTED.get(type(command), OF_OTHERS)), answer
+
+
+def _said(answer: Answer | Refusal) -> Any:
+    """An answer as something that can be compared."""
+    return (answer.code, answer.sentence) if isinstance(answer, Refusal) else answer
