@@ -9,14 +9,40 @@ from typing import Any
 from stateous.engine.changes import Changes
 from stateous.engine.facts import ClaimAsk
 
+_SPARE = 100
+"""How many more ready tasks of a queue are looked at, in case that others hold its head."""
 
-def demand_of(asks: Sequence[ClaimAsk]) -> list[dict[str, Any]]:
-    """How many tasks of each queue the claims could take together."""
+
+def looks_of(asks: Sequence[ClaimAsk]) -> list[dict[str, Any]]:
+    """For each asked queue, how many of its tasks the claims could take at most, and one more.
+
+    The one more tells whether something is left.
+    """
     demand: Counter[str] = Counter()
     for ask in asks:
         for queue in set(ask.queues):
             demand[queue] += ask.max
-    return [{"queue": queue, "demand": count} for queue, count in sorted(demand.items())]
+    return [{"queue": queue, "demand": count + 1} for queue, count in sorted(demand.items())]
+
+
+def demand_of(asks: Sequence[ClaimAsk]) -> list[dict[str, Any]]:
+    """Which ready tasks to lock: of each set of queues that is asked together, its first `demand` by id.
+
+    A set's demand counts every claim that could take one of its tasks, so that enough are left for the
+    set's own. Mostly all supervisors ask for the same queues; then no task is locked that nobody can get.
+    """
+    sets: Counter[frozenset[str]] = Counter()
+    for ask in asks:
+        if ask.queues:
+            sets[frozenset(ask.queues)] += ask.max
+    rows: list[dict[str, Any]] = []
+    for number, queues in enumerate(sorted(sets, key=sorted)):
+        demand = sum(count for other, count in sets.items() if not queues.isdisjoint(other))
+        rows.extend(
+            {"place": number, "queue": queue, "demand": demand, "looked_at": demand + _SPARE}
+            for queue in sorted(queues)
+        )
+    return rows
 
 
 def granted_by(changes: Changes) -> set[int]:

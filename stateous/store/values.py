@@ -26,6 +26,9 @@ from stateous.engine.family import (
 Row = Sequence[Any]
 """The columns of one row in the order of its statement."""
 
+LARGEST = 2**63 - 1
+"""The largest integer that a column holds; no number in a row is beyond it."""
+
 TOKEN_COLUMNS = 19
 TASK_COLUMNS = 11
 

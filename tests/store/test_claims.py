@@ -59,12 +59,39 @@ async def test_ready_tasks_come_by_id_with_their_tokens_and_memory(store: Store)
     assert batch.facts.families["T-1"].tokens == {"T-1": token("T-1", task=1)}
 
 
-async def test_each_queue_offers_what_all_claims_could_take(store: Store) -> None:
+async def test_each_claim_finds_enough_whatever_the_others_take(store: Store) -> None:
     await write_ready(store, 1, 2, 3, 4)
     await write_ready(store, 5, 6, queue="checks/draft")
-    batch = WrittenClaims(ask("draft"), ask("checks/draft", "draft", max=2), ask("other"))
+    asks = [ask("draft"), ask("checks/draft", "draft", max=2), ask("other"), ask("checks/draft")]
+    batch = WrittenClaims(*asks)
     assert await store.claims_decide(batch)
-    assert [found.id for found in batch.facts.ready] == [1, 2, 3, 5, 6]
+    ready = list(batch.facts.ready)
+    assert [found.id for found in ready] == sorted({found.id for found in ready})
+    taken: list[int] = []
+    for asked in asks:
+        mine = [found for found in ready if found.queue in asked.queues][: asked.max]
+        taken.append(len(mine))
+        ready = [found for found in ready if found not in mine]
+    assert taken == [1, 2, 0, 1]
+
+
+async def test_queues_that_are_asked_together_are_merged_by_id(store: Store) -> None:
+    await write_ready(store, 1, 4, 5)
+    await write_ready(store, 2, 3, 6, queue="review")
+    batch = WrittenClaims(ask("draft", "review", max=2), ask("review", "draft", max=2))
+    assert await store.claims_decide(batch)
+    assert [found.id for found in batch.facts.ready][:4] == [1, 2, 3, 4]
+
+
+async def test_a_claim_of_one_queue_gets_its_task_beside_one_of_many(store: Store) -> None:
+    await write_ready(store, 1, 2, 5)
+    await write_ready(store, 3, 4, queue="review")
+    batch = WrittenClaims(ask("draft", "review", max=2), ask("review"), ask("draft"))
+    assert await store.claims_decide(batch)
+    # Whatever the first claim takes, something is there for each of the others.
+    queues = [found.queue for found in batch.facts.ready]
+    assert queues.count("draft") == 3
+    assert queues.count("review") == 2
 
 
 async def test_a_claim_of_no_queue_gets_nothing(store: Store) -> None:

@@ -76,7 +76,14 @@ STATEMENTS: dict[str, dict[str, Any]] = {
     "memory_keys_read": {"rows": rows(*({"task": number, "key": "k"} for number in TASKS))},
     "memory_read": {"tasks": TASKS},
     "held_read": {"root": "T-7"},
-    "ready_lock": {"rows": rows({"queue": "draft", "demand": 40}, {"queue": "x", "demand": 9})},
+    "ready_lock": {
+        "rows": rows(
+            *(
+                {"place": 0, "queue": queue, "demand": 20, "looked_at": 50}
+                for queue in ("draft", "x")
+            )
+        )
+    },
     "ready_look": {"rows": rows({"queue": "draft", "demand": 40}, {"queue": "x", "demand": 9})},
     "remembered_read": {"supervisors": [f"s-{n}" for n in TASKS]},
     "tokens_save": {"rows": token_rows()},

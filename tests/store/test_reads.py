@@ -73,6 +73,8 @@ async def test_a_history_is_read_in_order_and_in_parts(store: Store) -> None:
     assert await store.history_read("A", after=1) == history[1:]
     assert await store.history_read("A", after=1, limit=1) == history[1:2]
     assert await store.history_read("A", after=9) == []
+    assert await store.history_read("A", after=2**70) == []
+    assert await store.history_read("A", limit=2**70) == history
     assert await store.history_read("B") == []
     assert await store.history_read("C") is None
 

@@ -9,7 +9,7 @@ from typing import Any
 import psycopg
 
 from stateous.engine.facts import ClaimAsk, Need
-from stateous.store.claiming import demand_of, granted_by, supervisors_of
+from stateous.store.claiming import demand_of, granted_by, looks_of, supervisors_of
 from stateous.store.gathering import Gathered
 from stateous.store.postgres.batches import check_epoch, check_held, decide
 from stateous.store.postgres.faults import not_committed, roll_back
@@ -72,9 +72,8 @@ class Claims:
         async with connection.pipeline():
             await self._load.begin(connection)
             locked = await run(connection, "ready_lock", rows_text(demand)) if demand else None
-        ids = sorted(row[0] for row in await locked.fetchall()) if locked is not None else []
-        # One more than could be granted tells whether something is left.
-        more = [{**row, "demand": row["demand"] + 1} for row in demand]
+        ids = sorted({row[0] for row in await locked.fetchall()}) if locked is not None else []
+        more = looks_of(asks)
         supervisors = supervisors_of(asks)
         async with connection.pipeline():
             epoch_read = await run(connection, "epoch_read")

@@ -14,7 +14,7 @@ from stateous.model.refusals import DatabaseBusy
 from stateous.store.postgres.session import READ_SETTINGS, Connection, Place, reason_of
 from stateous.store.statements import postgres_statement
 from stateous.store.statuses import statuses_of
-from stateous.store.values import Row, entry_of, token_of
+from stateous.store.values import LARGEST, Row, entry_of, token_of
 from stateous.store.wanted import can_be_kept
 
 _WAITS_FOR = 10.0
@@ -96,7 +96,11 @@ class Reads:
     ) -> list[Entry] | None:
         if not can_be_kept(token):
             return None
-        values = {"token": token, "after": after, "limit": limit}
+        values = {
+            "token": token,
+            "after": min(after, LARGEST),
+            "limit": None if limit is None else min(limit, LARGEST),
+        }
         entries = [entry_of(row) for row in await self.rows("history_read", values)]
         if not entries and await self.token_read(token) is None:
             return None

@@ -15,7 +15,7 @@ from stateous.store.postgres.session import Connection, Place, reason_of
 from stateous.store.store import NotCommitted, OutcomeUnknown
 from stateous.store.writes import Write, writes_of
 
-_ASKED_AGAIN = 40
+_ASKED_FOR = 15.0
 _ASKED_AGAIN_AFTER = 0.25
 
 
@@ -61,7 +61,9 @@ async def commit(connection: Connection, writes: list[Write], *, place: Place, x
 async def _settle(place: Place, xid: str, error: psycopg.Error) -> None:
     """Ask on a new connection what became of the transaction whose connection was lost."""
     lost = f"the connection was lost at a commit ({reason_of(error)})"
-    for _ in range(_ASKED_AGAIN):
+    loop = asyncio.get_running_loop()
+    until = loop.time() + _ASKED_FOR
+    while loop.time() < until:
         try:
             connection = await place.connect({})
             try:

@@ -31,7 +31,7 @@ from stateous.store.store import (
     NotCommitted,
     OnRecord,
 )
-from stateous.store.values import Row, entry_of, token_of
+from stateous.store.values import LARGEST, Row, entry_of, token_of
 from stateous.store.wanted import can_be_kept
 
 Result = TypeVar("Result")
@@ -164,7 +164,11 @@ class SqliteStore:
     ) -> list[Entry] | None:
         if not can_be_kept(token):
             return None
-        values = {"token": token, "after": after, "limit": -1 if limit is None else limit}
+        values = {
+            "token": token,
+            "after": min(after, LARGEST),
+            "limit": -1 if limit is None else min(limit, LARGEST),
+        }
         entries = [entry_of(row) for row in await self._rows("history_read", values)]
         if not entries and await self.token_read(token) is None:
             return None

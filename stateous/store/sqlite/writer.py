@@ -15,7 +15,7 @@ from stateous.engine.changes import Changes
 from stateous.engine.commands import Beat
 from stateous.engine.facts import Facts, Need
 from stateous.store.beating import Beating
-from stateous.store.claiming import demand_of, granted_by, supervisors_of
+from stateous.store.claiming import granted_by, looks_of, supervisors_of
 from stateous.store.gathering import Gathered
 from stateous.store.migrate import is_up_to_date
 from stateous.store.rows import time_text
@@ -123,11 +123,9 @@ class Writer:
             self.hold.check(connection)
             ready: set[int] = set()
             looked: set[int] = set()
-            for wanted in demand_of(batch.asks):
-                # One more than could be granted tells whether something is left.
-                more = {**wanted, "demand": wanted["demand"] + 1}
-                found = [row[0] for row in run(connection, "queue_look", more)]
-                ready.update(found[: wanted["demand"]])
+            for wanted in looks_of(batch.asks):
+                found = [row[0] for row in run(connection, "queue_look", wanted)]
+                ready.update(found[:-1] if len(found) == wanted["demand"] else found)
                 looked.update(found)
             self._read_tasks(gathered, sorted(ready))
             gathered.add_ready(ready)
