@@ -7,6 +7,7 @@ travel as UTC text with six digits of fraction, which sorts as the times do.
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from functools import lru_cache
 
 import msgspec
 
@@ -35,8 +36,9 @@ def json_or_null(value: Json) -> str | None:
     return None if value is None else json_text(value)
 
 
+@lru_cache(maxsize=256)
 def time_text(moment: datetime) -> str:
-    """The moment as UTC text with six digits of fraction."""
+    """The moment as UTC text with six digits of fraction; a batch writes the same few over and over."""
     if moment.tzinfo is not UTC:
         moment = moment.astimezone(UTC)
     return moment.isoformat(timespec="microseconds")[:-6] + "Z"
