@@ -69,6 +69,8 @@ class Moment:
         assert all(count == 1 for count in visits.values()), "a visit has one task"
         for task in tasks:
             assert (task.status == "claimed") == (task.lease_until is not None)
+            if task.status in ("queued", "waiting"):
+                assert task.claimed_by is None, "only who holds a task is named by it"
             is_parked = task.status == "queued" and token.status == "paused"
             assert (task.id in self.world.parked_tasks) == is_parked
         for timer in pending:

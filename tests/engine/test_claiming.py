@@ -216,6 +216,13 @@ def test_a_repeat_after_the_attempt_failed_is_a_new_attempt() -> None:
     assert (grant.task, grant.attempt) == (1, 2)
 
 
+def test_a_repeat_does_not_give_a_newer_attempt_that_the_supervisor_got_otherwise() -> None:
+    world = queue("A", "B")
+    fails(world, world.claim("s", request="r1")[0].task)
+    assert world.work("s").attempt == 2
+    assert [grant.token for grant in world.claim("s", request="r1")] == ["B"]
+
+
 def test_a_repeat_when_another_supervisor_has_the_next_attempt_is_a_new_claim() -> None:
     world = queue("A")
     fails(world, world.claim("s", request="r1")[0].task)

@@ -249,6 +249,16 @@ def test_a_refused_outcome_is_dropped_and_its_task_goes_back_with_its_number() -
     world.check_invariants()
 
 
+def test_a_task_that_went_back_has_all_its_retries_still() -> None:
+    world = paused(retries=1)
+    world.report(1, "go")
+    resumed(world)
+    assert world.work("s").attempt == 2
+    fails(world, 1)
+    assert world.tokens["T"].status == "active"
+    assert world.work("s").attempt == 3
+
+
 def test_a_task_does_not_go_back_when_a_later_held_event_moves_the_token() -> None:
     world = paused(("s", "t", "go", "false"), ("s", "t", "nudge"))
     world.report(1, "go")

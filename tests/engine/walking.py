@@ -59,6 +59,11 @@ class Walk:
             self.world.start(token, a=1)
         self.world.claim(*QUEUES, supervisor="one")
 
+    @property
+    def is_long(self) -> bool:
+        """A graph that goes round in circles makes so many tokens that further steps show nothing new."""
+        return len(self.world.tokens) > 250
+
     def one(self, chance: Chance) -> None:
         """Any command."""
         command = random_command(chance, self.world)
