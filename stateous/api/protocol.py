@@ -66,6 +66,7 @@ class _Transport:
         self._loop = asyncio.get_running_loop()
         self._head = b""
         self.get_extra_info = transport.get_extra_info
+        self.abort = transport.abort
         self.ends = False
 
     def write(self, data: bytes) -> None:

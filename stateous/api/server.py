@@ -98,6 +98,9 @@ class Server:
         """Stop without waiting for what is in progress."""
         self._uvicorn.force_exit = True
         self.stop()
+        # From Python 3.12 on, a server is closed only when its connections are.
+        for connection in list(self._uvicorn.server_state.connections):
+            connection.transport.abort()
 
 
 def run_loop(main: Coroutine[Any, Any, T]) -> T:
