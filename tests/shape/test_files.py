@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("stateous", "supervisor", "sql", "migrations", "tests", "examples", "bench")
 LONGEST = 500
@@ -25,20 +23,24 @@ def name_of(path: Path) -> str:
     return str(path.relative_to(ROOT))
 
 
-@pytest.mark.parametrize("path", files(".py", ".sql"), ids=name_of)
-def test_a_file_has_one_idea_and_says_it_first(path: Path) -> None:
-    lines = path.read_text(encoding="utf-8").splitlines()
-    assert len(lines) <= LONGEST, f"{len(lines)} lines: look for the second idea in it"
-    first = next(line for line in lines if not line.startswith("#!"))
-    opening = '"""' if path.suffix == ".py" else "-- "
-    assert first.startswith(opening), "its first line is not the sentence that says what it is"
-    assert len(first.split()) >= 4, "its first line is no sentence"
+def test_a_file_says_first_what_it_is() -> None:
+    for path in files(".py", ".sql"):
+        lines = path.read_text(encoding="utf-8").splitlines()
+        first = next((line for line in lines if not line.startswith("#!")), "")
+        opening = '"""' if path.suffix == ".py" else "-- "
+        assert first.startswith(opening), f"{name_of(path)} does not begin with its sentence"
+        assert len(first.split()) >= 4, f"the first line of {name_of(path)} is no sentence"
 
 
-@pytest.mark.parametrize("path", files(".py"), ids=name_of)
-def test_a_module_is_called_by_what_it_holds(path: Path) -> None:
-    words = set(path.stem.split("_"))
-    assert not words & VAGUE, f"{path.name} could hold anything"
+def test_a_file_has_one_idea() -> None:
+    for path in files(".py", ".sql"):
+        lines = len(path.read_text(encoding="utf-8").splitlines())
+        assert lines <= LONGEST, f"{name_of(path)} has {lines} lines: look for its second idea"
+
+
+def test_a_module_is_called_by_what_it_holds() -> None:
+    for path in files(".py"):
+        assert not set(path.stem.split("_")) & VAGUE, f"{name_of(path)} could hold anything"
 
 
 def test_folders_that_are_no_packages_hold_no_init() -> None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
-
 from stateous.store.statements import parameters
 
 ROOT = Path(__file__).parents[2]
@@ -24,6 +22,10 @@ def bare(path: Path) -> str:
     return _COMMENT.sub("", path.read_text(encoding="utf-8"))
 
 
+def name_of(path: Path) -> str:
+    return f"{path.parent.name}/{path.stem}"
+
+
 EVERY = [path for folder in ("common", *DIALECTS) for path in statements(folder).values()]
 BOTH = sorted(statements("postgres").keys() & statements("sqlite").keys())
 
@@ -37,40 +39,40 @@ def test_a_statement_is_in_one_place() -> None:
     assert not common.keys() & (postgres.keys() | sqlite.keys())
 
 
-@pytest.mark.parametrize("name", BOTH)
-def test_both_dialects_take_the_same_parameters(name: str) -> None:
-    postgres, sqlite = (parameters((SQL / d / f"{name}.sql").read_text()) for d in DIALECTS)
-    assert postgres == sqlite
+def test_both_dialects_take_the_same_parameters() -> None:
+    for name in BOTH:
+        postgres, sqlite = (parameters((SQL / d / f"{name}.sql").read_text()) for d in DIALECTS)
+        assert postgres == sqlite, name
 
 
-@pytest.mark.parametrize("name", BOTH)
-def test_two_texts_are_two_because_they_differ(name: str) -> None:
-    postgres, sqlite = (" ".join(bare(SQL / d / f"{name}.sql").split()) for d in DIALECTS)
-    assert postgres != sqlite, "the same text belongs into sql/common"
+def test_two_texts_are_two_because_they_differ() -> None:
+    for name in BOTH:
+        postgres, sqlite = (" ".join(bare(SQL / d / f"{name}.sql").split()) for d in DIALECTS)
+        assert postgres != sqlite, f"{name} belongs into sql/common"
 
 
-@pytest.mark.parametrize("path", EVERY, ids=lambda path: f"{path.parent.name}/{path.stem}")
-def test_no_parameter_stands_in_quotes(path: Path) -> None:
-    for string in _STRING.findall(bare(path)):
-        assert not re.search(r"(?<!:):[a-z_]+|%\(", string), f"{string} would be text, not a value"
+def test_no_parameter_stands_in_quotes() -> None:
+    for path in EVERY:
+        for string in _STRING.findall(bare(path)):
+            # In quotes it would be text, not a value.
+            assert not re.search(r"(?<!:):[a-z_]+|%\(", string), f"{name_of(path)}: {string}"
 
 
-@pytest.mark.parametrize("path", EVERY, ids=lambda path: f"{path.parent.name}/{path.stem}")
-def test_a_file_holds_one_statement(path: Path) -> None:
-    text = _STRING.sub("''", bare(path)).strip().removesuffix(";")
-    assert ";" not in text
+def test_a_file_holds_one_statement() -> None:
+    for path in EVERY:
+        text = _STRING.sub("''", bare(path)).strip().removesuffix(";")
+        assert ";" not in text, name_of(path)
 
 
-@pytest.mark.parametrize("path", EVERY, ids=lambda path: f"{path.parent.name}/{path.stem}")
-def test_every_statement_is_used(path: Path) -> None:
+def test_every_statement_is_used() -> None:
     sources = "".join(
         source.read_text(encoding="utf-8") for source in (ROOT / "stateous/store").rglob("*.py")
     )
-    assert re.search(rf"[\"']{path.stem}[\"']", sources), "no store asks for it"
+    named = set(re.findall(r"[\"'](\w+)[\"']", sources))
+    assert not [name_of(path) for path in EVERY if path.stem not in named]
 
 
-@pytest.mark.parametrize("path", EVERY, ids=lambda path: f"{path.parent.name}/{path.stem}")
-def test_columns_of_tables_are_named(path: Path) -> None:
+def test_columns_of_tables_are_named() -> None:
     tables = "tokens|tasks|timers|ledger|memory|held|claims|control_plane|stateous_version"
-    stars = re.findall(rf"(?i)\*\s+from\s+(?:{tables})\b|returning\s+\*", bare(path))
-    assert not stars, "a statement says which columns it wants"
+    star = re.compile(rf"(?i)\*\s+from\s+(?:{tables})\b|returning\s+\*")
+    assert not [name_of(path) for path in EVERY if star.search(bare(path))]
