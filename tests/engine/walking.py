@@ -55,6 +55,7 @@ class Walk:
     def __init__(self, graph: Json) -> None:
         self.world = World(graph)
         self._ended: dict[str, Any] = {}
+        self._used: set[tuple[str, str]] = set()
         for token in ("T", "U"):
             self.world.start(token, a=1)
         self.world.claim(*QUEUES, supervisor="one")
@@ -79,7 +80,7 @@ class Walk:
         alone = [twin.do(command) for command in batch]
         answers = self.world.do_together(batch)
         for command, answer, other in zip(batch, answers, alone, strict=True):
-            _check_kind(command, answer)
+            self._check_answer(command, answer)
             assert _said(answer) == _said(other)
         assert self.world.moment() == twin.moment()
 
@@ -130,12 +131,15 @@ class Walk:
 
     def _do(self, command: Command) -> Answer | Refusal:
         answer = self.world.do(command)
-        _check_kind(command, answer)
+        self._check_answer(command, answer)
         return answer
 
-
-def _check_kind(command: Command, answer: Answer | Refusal) -> None:
-    assert isinstance(answer, EXPECTED.get(type(command), OF_OTHERS)), answer
+    def _check_answer(self, command: Command, answer: Answer | Refusal) -> None:
+        assert isinstance(answer, EXPECTED.get(type(command), OF_OTHERS)), answer
+        if isinstance(command, Fire) and isinstance(answer, Moved) and command.key is not None:
+            used = (command.token, command.key)
+            assert answer.duplicate == (used in self._used), "a key is applied at most once"
+            self._used.add(used)
 
 
 def _said(answer: Answer | Refusal) -> Any:
