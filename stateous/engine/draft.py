@@ -7,8 +7,10 @@ it was; `keep` writes it into the family. A missing fact raises `Need` from here
 from __future__ import annotations
 
 import copy
+from collections import defaultdict
 from collections.abc import Iterable
 from datetime import datetime
+from functools import cached_property
 
 from stateous.engine.facts import Facts, Need
 from stateous.engine.family import Document, Entry, Family, Held, Json, Task, Timer, Token
@@ -87,12 +89,16 @@ class Draft:
 
     def pending_timers(self, token: str) -> list[Timer]:
         """The token's pending timers by id."""
-        timers = {**self.family.timers, **self._timers}
-        return [
-            timer
-            for _, timer in sorted(timers.items())
-            if timer.token == token and timer.status == "pending"
-        ]
+        found = (self.timer(timer) for timer in sorted(self._timers_of[token]))
+        return [timer for timer in found if timer is not None and timer.status == "pending"]
+
+    @cached_property
+    def _timers_of(self) -> defaultdict[str, list[int]]:
+        """The numbers of the timers of each token: a parent that leaves asks for those of every child."""
+        numbers: defaultdict[str, list[int]] = defaultdict(list)
+        for timer in self.family.timers.values():
+            numbers[timer.token].append(timer.id)
+        return numbers
 
     def timer(self, timer: int) -> Timer | None:
         """A pending timer of a token that was read, or None."""
@@ -191,6 +197,7 @@ class Draft:
 
     def add_timer(self, timer: Timer) -> None:
         """A new pending timer."""
+        self._timers_of[timer.token].append(timer.id)
         self._timers[timer.id] = timer
         self._new_timers.append(timer.id)
 

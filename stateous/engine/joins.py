@@ -14,8 +14,8 @@ from stateous.engine.draft import Draft
 from stateous.engine.family import Document, Token
 from stateous.engine.plans import Ambiguous, BeginChild, ChildEnded, Refused, Taken
 from stateous.engine.routing import route_event
-from stateous.engine.rules import MOST_JOINS
-from stateous.model.names import JOINED, START
+from stateous.engine.rules import MOST_JOINS, child_id
+from stateous.model.names import JOINED
 
 
 def start_token(draft: Draft, token: Token, taken: Taken) -> None:
@@ -74,8 +74,8 @@ def _check_join(draft: Draft, child: str, *, may_go_on: bool) -> bool:
     ended = draft.token(child)
     assert ended.parent is not None  # noqa: S101 - only children come here
     parent = draft.token(ended.parent)
-    siblings = moves.children_of(draft, parent) if parent.state != START else []
-    if parent.status != "active" or child not in siblings:
+    of_this_visit = child_id(parent.token, parent.state, parent.visit, ended.workflow)
+    if parent.status != "active" or child != of_this_visit:
         return False
     parent = draft.edit(parent.token)
     parent.children_open -= 1
@@ -83,7 +83,7 @@ def _check_join(draft: Draft, child: str, *, may_go_on: bool) -> bool:
     if draft.rules.state(parent.workflow, parent.state).join == "all":
         if parent.children_open > 0:
             return False
-        branches = draft.tokens(siblings)
+        branches = draft.tokens(moves.children_of(draft, parent))
     payload: Document = {"branches": [_branch(token) for token in branches]}
     match route_event(draft, parent, JOINED, payload, parent.context):
         case Taken(children=children) if children and not may_go_on:
