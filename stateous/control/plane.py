@@ -40,12 +40,12 @@ class Plane:
         self._lane = TokenLane(store, rules, rest_for=rest_for)
         self._claims = ClaimLane(store, rules)
         self._heartbeats = HeartbeatLane(store, clock=clock, lease_for=rules.lease_for)
-        self._ticker = Ticker(store, self._lane, clock=clock)
+        self.ticker = Ticker(store, self._lane, clock=clock)
         self._ticking: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
         """Start the clock."""
-        self._ticking = asyncio.get_running_loop().create_task(self._ticker.run())
+        self._ticking = asyncio.get_running_loop().create_task(self.ticker.run())
 
     async def stop(self) -> None:
         """Stop the clock, finish what is in flight, give the database back."""
