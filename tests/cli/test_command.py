@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -117,7 +118,7 @@ def test_a_graph_file_that_is_none_is_named(tmp_path: Path) -> None:
     assert done.stderr.startswith("error: g.json is not a graph file: it is not JSON (")
 
 
-GRAPH = {
+GRAPH: dict[str, Any] = {
     "stateous": 1,
     "workflow": "w",
     "states": {"s": {"emits": ["e"]}},
