@@ -19,12 +19,12 @@ from stateous.engine.batch import Batch
 from stateous.engine.commands import Command
 from stateous.engine.rules import Rules
 from stateous.model.refusals import DatabaseBusy, Refusal, Unexpected
-from stateous.store.store import NotCommitted, OutcomeUnknown, Store
+from stateous.store.store import MOST_THAT_WAIT, NotCommitted, OutcomeUnknown, Store
 
 MOST_COMMANDS = 200
 MOST_BYTES = 8 * 1024 * 1024
 MOST_BATCHES = 2
-MOST_ALONE = 4
+SMALLEST_SHARE = 16
 MOST_WAITING = 20_000
 DEADLINE_FOR = 10.0
 SWEEP_EVERY = 0.25
@@ -85,18 +85,20 @@ class TokenLane:
 
     def _pump(self) -> None:
         self._is_pump_due = False
-        while self._ready and len(self._batches) - self._alone < MOST_BATCHES:
-            batch = self._gather()
+        while self._ready and (free := MOST_BATCHES - len(self._batches) + self._alone) > 0:
+            # Shared between the free places: one batch is decided while the database works on the other.
+            share = max(SMALLEST_SHARE, -(-len(self._ready) // free))
+            batch = self._gather(min(share, MOST_COMMANDS))
             if not batch:
                 break
             self._send(batch)
         if self._sweep is None and (self._ready or self._behind or self._resting):
             self._sweep = asyncio.get_running_loop().call_later(SWEEP_EVERY, self._end_overdue)
 
-    def _gather(self) -> list[Waiting]:
+    def _gather(self, most: int) -> list[Waiting]:
         batch: list[Waiting] = []
         size = 0
-        while self._ready and len(batch) < MOST_COMMANDS:
+        while self._ready and len(batch) < most:
             waiting = self._ready[0]
             if batch and (waiting.alone or size + waiting.size > MOST_BYTES):
                 break
@@ -200,7 +202,7 @@ class TokenLane:
         if waiting not in self._resting:
             return
         wait_alone = waiting.skips >= SKIPS_BEFORE_ALONE and not waiting.failures
-        if wait_alone and self._alone >= MOST_ALONE:
+        if wait_alone and self._alone >= MOST_THAT_WAIT:
             asyncio.get_running_loop().call_later(self._rest_for(1), self._wake, waiting)
             return
         self._resting.discard(waiting)
