@@ -32,13 +32,16 @@ class FolderLock:
         _HELD.add(self)
 
     def release(self) -> None:
+        """Let the folder go, also while a forked child has not closed its copy of the file yet."""
         if self in _HELD:
-            _HELD.discard(self)
-            os.close(self._file)
+            fcntl.flock(self._file, fcntl.LOCK_UN)
+            self.forget()
 
     def forget(self) -> None:
         """Close the file in a forked child: the lock stays with the parent, and ends with it."""
-        self.release()
+        if self in _HELD:
+            _HELD.discard(self)
+            os.close(self._file)
 
 
 _HELD: WeakSet[FolderLock] = WeakSet()
