@@ -14,6 +14,9 @@ from stateous.engine.facts import Ask, ClaimAsk, Facts
 from stateous.engine.family import Entry, Token
 from stateous.model.refusals import StateousError
 
+MOST_THAT_WAIT = 4
+"""How many batches may wait for locks at a time, beside those that do not wait."""
+
 
 class NotCommitted(StateousError):
     """The transaction surely did not commit: it may be tried again.

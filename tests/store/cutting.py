@@ -20,6 +20,13 @@ class Cut(Enum):
     """The server never gets it."""
     BEFORE_THE_ANSWER = auto()
     """The server gets it and answers; the answer is lost."""
+    BEHIND_THE_COMMIT = auto()
+    """The server has committed, and ends the session before it says that it is ready."""
+
+
+_READY = b"Z\0\0\0\5I"
+_FATAL_FIELDS = b"SFATAL\0VFATAL\0C57P01\0Mterminating connection\0\0"
+_FATAL = b"E" + (len(_FATAL_FIELDS) + 4).to_bytes(4) + _FATAL_FIELDS
 
 
 class Proxy:
@@ -79,11 +86,15 @@ class Proxy:
                 self.cuts += cut is not Cut.NOWHERE
                 if cut is Cut.BEFORE_THE_SERVER:
                     return
-                if cut is Cut.BEFORE_THE_ANSWER:
+                if cut in (Cut.BEFORE_THE_ANSWER, Cut.BEHIND_THE_COMMIT):
                     await _end(answers)
                     to_server.write(sent)
                     # The server's answer shows that it has done what was asked.
-                    await from_server.read(1 << 20)
+                    answer = await from_server.read(1 << 20)
+                    if cut is Cut.BEHIND_THE_COMMIT:
+                        writer.write(answer.removesuffix(_READY) + _FATAL)
+                        # It hangs up a moment later: not before the client has heard this.
+                        await reader.read(1 << 20)
                     return
                 to_server.write(sent)
                 await to_server.drain()

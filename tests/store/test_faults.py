@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import socket
 from collections.abc import AsyncGenerator
 from contextlib import suppress
 from datetime import datetime
@@ -12,12 +14,16 @@ from stateous.engine.changes import Changes
 from stateous.engine.facts import Ask, Facts
 from stateous.model.refusals import DatabaseBusy
 from stateous.store.postgres.hold import Hold
+from stateous.store.postgres.save import commit
+from stateous.store.postgres.seats import Seats
 from stateous.store.postgres.session import Place
+from stateous.store.rows import entry_row, json_text
 from stateous.store.store import NotCommitted, Store
+from stateous.store.writes import Write
 from tests.databases import Clock, Database
 from tests.store.cutting import Cut, Proxy
 from tests.store.opened import opened, raw
-from tests.store.written import Written, read, token, write
+from tests.store.written import Written, entry, read, token, write
 
 KILL_THE_OTHERS = (
     "select count(pg_terminate_backend(pid)) from pg_stat_activity "
@@ -66,6 +72,37 @@ async def test_a_batch_whose_commit_is_cut_is_told_what_became_of_it(
     await write(served, Changes(new_tokens=[token("after")]))
 
 
+@pytest.mark.parametrize("forgets", ["the transaction", "its number, and gives it to another"])
+async def test_a_commit_that_a_crashed_server_forgot_is_tried_again(
+    postgres: Database, proxy: Proxy, served: Store, forgets: str
+) -> None:
+    place = Place(postgres.url, schema="stateous")
+    connection = await place.connect({})
+    written = entry("T", 1, "started", context={})
+    try:
+        cursor = await connection.execute("select pg_current_xact_id()::text")
+        row = await cursor.fetchone()
+        assert row is not None
+        ours = int(row[0]) + (1000 if forgets == "the transaction" else 0)
+        proxy_connection = await Place(proxy.database.url, schema="stateous").connect({})
+        writes = [Write("entries_add", {"rows": json_text([entry_row(written)])})]
+        await proxy_connection.execute("begin")
+        proxy.cut = Cut.BEFORE_THE_SERVER
+        with pytest.raises(NotCommitted) as caught:
+            await commit(proxy_connection, writes, place=place, xid=str(ours), proof=written)
+        assert not caught.value.alone
+    finally:
+        await connection.close()
+
+
+async def test_a_server_that_hangs_up_behind_its_commit_has_committed(
+    postgres: Database, proxy: Proxy, served: Store
+) -> None:
+    await served.batch_decide(cutting(proxy, Cut.BEHIND_THE_COMMIT))
+    assert proxy.cuts == 1
+    assert await raw(postgres, "select token from tokens where token = 'T'") == [("T",)]
+
+
 async def test_a_session_that_ends_while_it_is_decided_commits_nothing(
     postgres: Database, clock: Clock
 ) -> None:
@@ -98,6 +135,19 @@ async def test_a_server_that_was_away_is_used_again(postgres: Database, clock: C
         assert (await read(store, Ask(token="T"))).roots == {"T": "T"}
         assert await store.token_read("T") == token("T")
         assert store.is_serving
+
+
+async def test_a_server_that_is_away_is_asked_seldom() -> None:
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))
+        place = Place(f"postgresql://127.0.0.1:{nobody.getsockname()[1]}/x", schema="stateous")
+        seats = Seats(place, count=1)
+        began = asyncio.get_running_loop().time()
+        with pytest.raises(NotCommitted) as caught:
+            async with seats.taken():
+                pass
+        assert not caught.value.alone
+        assert asyncio.get_running_loop().time() - began >= 0.2
 
 
 async def test_a_hold_that_was_cut_is_taken_back(postgres: Database) -> None:

@@ -337,3 +337,21 @@ async def test_who_raises_the_epoch_waits_for_batches_in_flight(
         order.append("opened")
         await successor.close()
     assert order == ["committed", "opened"]
+
+
+async def test_batches_that_wait_for_locks_hold_up_no_other(
+    database: Database, store: Store
+) -> None:
+    await write_ready(store, 1, 2, 3, 4, 5)
+    async with other(database) as connection:
+        for n in range(1, 5):
+            await lock(connection, "tokens", "token", f"T-{n}")
+        waiting = [
+            asyncio.create_task(store.batch_decide(Written(Ask(token=f"T-{n}")), wait_for=10))
+            for n in range(1, 5)
+        ]
+        await until_somebody_waits(database, count=4)
+        facts = await asyncio.wait_for(read(store, Ask(token="T-5")), 5)
+        assert set(facts.families) == {"T-5"}
+        assert not any(task.done() for task in waiting)
+    await asyncio.gather(*waiting)

@@ -34,19 +34,28 @@ class Batches:
     """Runs batches of commands on their own connections."""
 
     def __init__(
-        self, place: Place, hold: Hold, load: Load, *, seats: Seats, clock: Callable[[], datetime]
+        self,
+        place: Place,
+        hold: Hold,
+        load: Load,
+        *,
+        seats: Seats,
+        waiting_seats: Seats,
+        clock: Callable[[], datetime],
     ) -> None:
         self._place = place
         self._hold = hold
         self._load = load
         self._seats = seats
+        self._waiting_seats = waiting_seats
         self._clock = clock
 
     async def decide(self, batch: Batch, *, wait_for: float | None) -> None:
         """As Store.batch_decide."""
         check_held(self._hold)
         waits = wait_for is not None
-        async with self._seats.taken() as connection:
+        seats = self._waiting_seats if waits else self._seats
+        async with seats.taken() as connection:
             loaded = await self._begin(connection, batch, wait_for=wait_for)
             gathered = loaded.gathered
             try:
@@ -61,9 +70,10 @@ class Batches:
             except BaseException:
                 await roll_back(connection)
                 raise
-            finally:
+            if await save(connection, changes, gathered, place=self._place, xid=loaded.xid):
+                # A server that crashes forgets the numbers that no commit brought to disk, and hands
+                # them out again: those of a batch that wrote nothing are not used.
                 self._load.leftovers.give_back(gathered.facts.ids)
-            await save(connection, changes, gathered, place=self._place, xid=loaded.xid)
 
     async def _begin(
         self, connection: Connection, batch: Batch, *, wait_for: float | None

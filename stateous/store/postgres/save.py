@@ -8,6 +8,7 @@ import msgspec
 import psycopg
 
 from stateous.engine.changes import Changes
+from stateous.engine.family import Entry
 from stateous.store.gathering import Gathered
 from stateous.store.postgres.faults import not_committed, roll_back
 from stateous.store.postgres.load import run
@@ -21,8 +22,8 @@ _ASKED_AGAIN_AFTER = 0.25
 
 async def save(
     connection: Connection, changes: Changes, gathered: Gathered, *, place: Place, xid: str
-) -> None:
-    """Write and commit. Returns only when it is sure that the transaction committed.
+) -> bool:
+    """Write and commit. Returns only when it is sure that the transaction committed; False: nothing to write.
 
     Raises NotCommitted when it surely did not, OutcomeUnknown when it cannot be told.
     """
@@ -34,12 +35,16 @@ async def save(
         raise NotCommitted(f"a change cannot be written: {reason_of(error)}", alone=True) from error
     if not writes:
         await roll_back(connection)
-        return
-    await commit(connection, writes, place=place, xid=xid)
+        return False
+    proof = changes.entries[0] if changes.entries else None
+    await commit(connection, writes, place=place, xid=xid, proof=proof)
+    return True
 
 
-async def commit(connection: Connection, writes: list[Write], *, place: Place, xid: str) -> None:
-    """As `save`, for statements that are made already.
+async def commit(
+    connection: Connection, writes: list[Write], *, place: Place, xid: str, proof: Entry | None
+) -> None:
+    """As `save`, for statements that are made already; `proof` is an entry that they write.
 
     The statements and COMMIT are sent together. When one fails, the server passes over all that is behind
     it, COMMIT too; statements that have to write a number of rows fail by themselves (`confirmed`).
@@ -55,10 +60,10 @@ async def commit(connection: Connection, writes: list[Write], *, place: Place, x
             await roll_back(connection)
             raise refused from None
         await connection.close()
-        await _settle(place, xid, error)
+        await _settle(place, xid, proof, error)
 
 
-async def _settle(place: Place, xid: str, error: psycopg.Error) -> None:
+async def _settle(place: Place, xid: str, proof: Entry | None, error: psycopg.Error) -> None:
     """Ask on a new connection what became of the transaction whose connection was lost."""
     lost = f"the connection was lost at a commit ({reason_of(error)})"
     loop = asyncio.get_running_loop()
@@ -67,14 +72,13 @@ async def _settle(place: Place, xid: str, error: psycopg.Error) -> None:
         try:
             connection = await place.connect({})
             try:
-                cursor = await run(connection, "outcome_read", {"xid": xid})
-                row = await cursor.fetchone()
+                status = await _outcome(connection, xid, proof)
             finally:
                 await connection.close()
         except psycopg.Error:
             await asyncio.sleep(_ASKED_AGAIN_AFTER)
             continue
-        match row[0] if row else None:
+        match status:
             case "committed":
                 return
             case "aborted":
@@ -85,3 +89,25 @@ async def _settle(place: Place, xid: str, error: psycopg.Error) -> None:
             case _:
                 break
     raise OutcomeUnknown(f"{lost}, and whether it was done cannot be told")
+
+
+async def _outcome(connection: Connection, xid: str, proof: Entry | None) -> str | None:
+    """What became of the transaction: committed, aborted, in progress; None when it is too long ago.
+
+    The number alone is no proof. A server that crashed forgets the numbers of what it had not written to
+    disk, and gives them out again: another transaction may have committed under ours.
+    """
+    try:
+        cursor = await run(connection, "outcome_read", {"xid": xid})
+    except psycopg.errors.InvalidParameterValue:
+        # The number is still to come: the server crashed, and what we did is gone.
+        return "aborted"
+    row = await cursor.fetchone()
+    status = row[0] if row else None
+    if status == "committed" and proof is not None:
+        # A statement of its own: its snapshot must be newer than the status.
+        asked = {"token": proof.token, "seq": proof.seq, "at": proof.at}
+        cursor = await run(connection, "entry_find", asked)
+        if await cursor.fetchone() is None:
+            return "aborted"
+    return status

@@ -16,6 +16,9 @@ from stateous.store.store import NotCommitted
 # while its table grows from nothing to a hundred thousand rows.
 _PLANS_LAST_FOR = 5.0
 
+# A server that is away is asked this seldom, however many commands wait for it (seconds).
+_ASKED_AGAIN_AFTER = 0.2
+
 
 class Seat:
     """One of the connections, None while there is none."""
@@ -77,6 +80,8 @@ class Seats:
                 await seat.connection.execute("discard plans")
                 seat.planned_at = now
         except psycopg.Error as error:
+            if seat.connection is None:
+                await asyncio.sleep(_ASKED_AGAIN_AFTER)
             raise NotCommitted(
                 f"cannot reach the database: {reason_of(error)}", alone=False
             ) from None

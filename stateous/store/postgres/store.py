@@ -23,7 +23,14 @@ from stateous.store.postgres.seats import Seats
 from stateous.store.postgres.session import Place, reason_of
 from stateous.store.postgres.tables import make_tables, version_of
 from stateous.store.serving import NOT_SERVING, serving_sentence
-from stateous.store.store import Batch, Beaten, CannotOpen, ClaimBatch, OnRecord
+from stateous.store.store import (
+    MOST_THAT_WAIT,
+    Batch,
+    Beaten,
+    CannotOpen,
+    ClaimBatch,
+    OnRecord,
+)
 
 
 class PostgresStore:
@@ -35,11 +42,20 @@ class PostgresStore:
         self._hold = Hold(self._place)
         # A claim and a heartbeat must never wait behind a batch, so each has a connection of its own.
         self._lane_seats = Seats(self._place, count=2)
+        # Nor may a batch wait behind one that waits for a lock of somebody else.
+        self._waiting_seats = Seats(self._place, count=MOST_THAT_WAIT)
         self._claim_seats = Seats(self._place, count=1)
         self._beat_seats = Seats(self._place, count=1)
         self._reads = Reads(self._place)
         load = Load(self._place)
-        self._batches = Batches(self._place, self._hold, load, seats=self._lane_seats, clock=clock)
+        self._batches = Batches(
+            self._place,
+            self._hold,
+            load,
+            seats=self._lane_seats,
+            waiting_seats=self._waiting_seats,
+            clock=clock,
+        )
         self._claims = Claims(self._place, self._hold, load, seats=self._claim_seats, clock=clock)
         self._beats = Beats(self._hold, load, seats=self._beat_seats)
 
@@ -86,7 +102,12 @@ class PostgresStore:
 
     async def close(self) -> None:
         await self._reads.close()
-        for seats in (self._lane_seats, self._claim_seats, self._beat_seats):
+        for seats in (
+            self._lane_seats,
+            self._waiting_seats,
+            self._claim_seats,
+            self._beat_seats,
+        ):
             await seats.close()
         # The hold goes last, so that nobody else serves while we still write.
         await self._hold.give_up()
