@@ -63,9 +63,7 @@ class Batch:
             return Skipped()
         try:
             return decide(self._rules, facts, command, now)
-        except Need as need:
-            if any(token in facts.busy_tokens for token in need.free):
-                return Skipped()
+        except Need:
             raise
         except Refusal as refusal:
             return refusal

@@ -39,8 +39,8 @@ class Need(Exception):
     """Raised while deciding: the store fetches this in the same transaction, then it is decided again.
 
     `tokens`: more tokens of `root`'s family, with their open tasks and pending timers (what is not there
-    goes into `Family.absent`). `free`: ids that must be free, looked up and reserved like `Ask.new`.
-    `tasks`: tasks of this family by id, whatever their status. `held`: what the family holds.
+    goes into `Family.absent`). `free`: ids that must be free, looked up but not reserved: `save` meets
+    one that is taken meanwhile, and commits nothing. `tasks`: tasks of this family by id, whatever their status. `held`: what the family holds.
     `ids`: how many more ids to reserve. `grants`: pairs of task and attempt that a supervisor was given
     before: the tasks, locked, with their tokens and memory (claims only).
     """

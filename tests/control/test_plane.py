@@ -17,10 +17,10 @@ from stateous.control.plane import Plane
 from stateous.engine.answers import Started
 from stateous.engine.commands import Beat, Claim, Fire, Report, Start
 from stateous.model.graph import parse_graph
-from stateous.model.refusals import TokenNotFound
+from stateous.model.refusals import EventNotAllowed, TokenNotFound
 from stateous.store.store import CannotOpen
 from tests.databases import Clock, Database
-from tests.engine.graphs import ORDERS
+from tests.engine.graphs import ORDERS, parallel
 
 
 @asynccontextmanager
@@ -180,3 +180,42 @@ async def test_a_report_waits_for_a_lock_that_somebody_else_holds(
             await locker.rollback()
         await asyncio.wait_for(reporting, 10)
         assert (await plane.token("T")).state == "review"
+
+
+@pytest.mark.parametrize("they_commit", [True, False])
+async def test_a_child_id_that_another_start_takes_meanwhile_is_met_at_the_save(
+    *, they_commit: bool, postgres: Database, clock: Clock
+) -> None:
+    async with plane_on(postgres, clock, parallel()) as plane:
+        await plane.submit(order("P"))
+        async with await psycopg.AsyncConnection.connect(postgres.url) as other:
+            await other.execute(
+                "insert into stateous.tokens select (json_populate_record(t, "
+                """'{"token": "p.REVIEWS.1.style", "root": "p.REVIEWS.1.style"}')).* """
+                "from stateous.tokens t where t.token = 'P'"
+            )
+            moving = asyncio.ensure_future(plane.submit(Fire("P", "ready")))
+            await lock_waited_for(postgres)
+            if they_commit:
+                await other.commit()
+            else:
+                await other.rollback()
+        if they_commit:
+            with pytest.raises(EventNotAllowed, match="taken"):
+                await moving
+            assert (await plane.token("P")).state == "work"
+        else:
+            await moving
+            assert (await plane.token("P.reviews.1.style")).state == "look"
+
+
+async def lock_waited_for(database: Database) -> None:
+    """Return when a session of the database waits for another one's lock."""
+    async with await psycopg.AsyncConnection.connect(database.url, autocommit=True) as watcher:
+        while True:
+            found = await watcher.execute(
+                "select 1 from pg_stat_activity where wait_event_type = 'Lock' "
+                "and datname = current_database()"
+            )
+            if await found.fetchone():
+                return

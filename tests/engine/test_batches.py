@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stateous.engine.answers import Done, Moved, Skipped, Started
+from stateous.engine.answers import Done, Moved
 from stateous.engine.commands import (
     Cancel,
     Command,
@@ -286,21 +286,6 @@ def test_a_command_whose_family_is_held_elsewhere_is_skipped_and_the_others_are_
     world.busy = set()
     batch = world.decided([Fire("T", "go"), Note(task=task, text="x"), Start("V", {})])
     assert kinds_of([*batch.answers]) == ["Moved", "TaskNotHeld", "Started"]
-
-
-def test_a_move_whose_childs_id_is_being_started_elsewhere_is_skipped() -> None:
-    world = World(parallel())
-    world.start("C", title="x")
-    world.busy = {"c.reviews.1.style"}
-    before = world.rows()
-    batch = world.decided([Fire("C", "ready"), Start("D", {"title": "x"})])
-    assert isinstance(batch.answers[0], Skipped)
-    assert isinstance(batch.answers[1], Started)
-    assert world.rows() != before
-    assert world.tokens["C"].state == "work"
-    world.busy = set()
-    assert isinstance(world.fire("C", "ready"), Moved)
-    world.check_invariants()
 
 
 # -- nothing to do ------------------------------------------------------------------------------------

@@ -127,8 +127,9 @@ async def test_an_id_that_is_being_started_is_busy_in_any_case(
         await store.batch_decide(needed)
     assert second.facts.busy_tokens == {"New"}
     assert second.facts.taken == {"other": None}
-    assert needed.facts.busy_tokens == {"new"}
-    assert needed.facts.taken == {}
+    # Ids of children are looked up only: a thousand reservations would fill the server's lock table.
+    assert needed.facts.busy_tokens == set()
+    assert needed.facts.taken == {"new": None}
 
 
 def need_once(name: str) -> Any:
