@@ -70,6 +70,9 @@ class _Transport:
         self.ends = False
 
     def write(self, data: bytes) -> None:
+        if self._transport.is_closing():
+            # The client hung up, and the loop has not told us yet.
+            return
         if self._head:
             data, self._head = self._head + data, b""
         elif data.endswith(_END_OF_HEAD):
@@ -79,8 +82,8 @@ class _Transport:
         self._transport.write(data)
 
     def _flush(self) -> None:
-        if self._head:
-            head, self._head = self._head, b""
+        head, self._head = self._head, b""
+        if head and not self._transport.is_closing():
             self._transport.write(head)
 
     def is_closing(self) -> bool:

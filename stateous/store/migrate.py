@@ -36,12 +36,14 @@ def is_up_to_date(version: str | None) -> bool:
 def upgrade(*, url: str, schema: str | None, connect: Callable[[], Any]) -> None:
     """Run the missing versions in one transaction on the connection that `connect` makes.
 
-    `url` only names the dialect and driver. The connection is closed at the end. Blocks.
+    `url` only names the dialect and driver. The connection is closed at the end. Blocks. Raises the
+    driver's own errors.
     """
     # Alembic and SQLAlchemy take a third of a second to import, and most starts do not need them.
     from alembic import command  # noqa: PLC0415
     from alembic.config import Config  # noqa: PLC0415
     from sqlalchemy import create_engine  # noqa: PLC0415
+    from sqlalchemy.exc import DBAPIError  # noqa: PLC0415
     from sqlalchemy.pool import NullPool  # noqa: PLC0415
 
     engine = create_engine(url, creator=connect, poolclass=NullPool)
@@ -54,5 +56,7 @@ def upgrade(*, url: str, schema: str | None, connect: Callable[[], Any]) -> None
             config.attributes["connection"] = connection
             config.attributes["schema"] = schema
             command.upgrade(config, "head")
+    except DBAPIError as error:
+        raise error.orig or error from None
     finally:
         engine.dispose()

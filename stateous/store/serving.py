@@ -7,6 +7,7 @@ from datetime import datetime
 from stateous.store.values import time_value
 
 NOT_SERVING = "another control plane took this database"
+NO_ROW = "the table control_plane of this database has lost its one row: restore it from a backup"
 
 
 def serving_sentence(serving: str, since: datetime | str | None) -> str:

@@ -127,6 +127,27 @@ async def test_the_client_hears_a_refusal_while_it_still_sends() -> None:
             assert await asyncio.to_thread(ask) == (413, "bad_request")
 
 
+def test_clients_that_hang_up_are_no_fault_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    asked = b"POST /tokens HTTP/1.1\r\nhost: x\r\ncontent-length: 13\r\n\r\n" + b'{"token":"T"}'
+
+    async def hang_up() -> None:
+        plane = SlowPlane()
+        async with served(plane) as caller:
+            for _ in range(100):
+                _, writer = await asyncio.open_connection(caller.host, caller.port)
+                writer.write(asked * 3)
+                await plane.asked.wait()
+                plane.let.set()
+                writer.transport.abort()
+                await asyncio.sleep(0)
+                plane.let.clear()
+                plane.asked.clear()
+            plane.let.set()
+
+    run_loop(hang_up())
+    assert [record.message for record in caplog.records if record.levelname == "ERROR"] == []
+
+
 def test_the_loop_runs_a_coroutine() -> None:
     async def seven() -> int:
         return 7

@@ -167,6 +167,45 @@ async def test_a_file_that_cannot_be_opened_says_why(tmp_path: Path, clock: Cloc
         await open_store(f"sqlite:///{tmp_path}/text.db", clock=clock).open()
 
 
+@pytest.mark.parametrize("url", ["POSTGRESQL://u:hush@h/db", "MySQL://u:hush@h/db"])
+def test_a_url_of_another_kind_is_shown_without_its_password(url: str, clock: Clock) -> None:
+    with pytest.raises(CannotOpen) as caught:
+        open_store(url, clock=clock)
+    assert "hush" not in str(caught.value)
+    assert "u:***@h/db" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "schema", ["", "1st", 'a"b', "über", "x;drop", "a" * 64, "pg_catalog", "information_schema"]
+)
+def test_a_schema_has_a_plain_name_that_is_not_postgress_own(schema: str, clock: Clock) -> None:
+    with pytest.raises(CannotOpen, match="cannot be a schema"):
+        open_store("postgresql://u@127.0.0.1:1/db", schema=schema, clock=clock)
+
+
+async def test_a_database_that_lost_its_row_says_so(database: Database, clock: Clock) -> None:
+    async with opened(database.store(clock)):
+        pass
+    await raw(database, "delete from control_plane")
+    with pytest.raises(CannotOpen, match="control_plane of this database has lost its one row"):
+        await database.store(clock).open()
+
+
+async def test_tables_of_another_program_are_left_alone(
+    database: Database, clock: Clock, tmp_path: Path
+) -> None:
+    if database.dialect == "sqlite":
+        database = Database("sqlite", f"sqlite:///{tmp_path}/other.db")
+        await raw(database, "create table tokens (mine)")
+        made = database.store(clock)
+    else:
+        await raw(database, "create schema other")
+        await raw(database, "create table other.tokens (mine int)")
+        made = open_store(database.url, schema="other", clock=clock)
+    with pytest.raises(CannotOpen, match="already exists"):
+        await made.open()
+
+
 async def test_a_hold_on_a_file_lapses(tmp_path: Path, clock: Clock) -> None:
     database = Database("sqlite", f"sqlite:///{tmp_path}/x.db")
     async with opened(database.store(clock)) as first:

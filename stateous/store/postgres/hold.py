@@ -15,6 +15,8 @@ import structlog
 
 from stateous.store.postgres.load import run
 from stateous.store.postgres.session import HOLD_SETTINGS, Connection, Place, reason_of
+from stateous.store.serving import NO_ROW
+from stateous.store.store import CannotOpen
 
 _PINGED_EVERY = 3.0
 
@@ -54,14 +56,17 @@ class Hold:
         return True
 
     async def raise_epoch(self) -> None:
-        """Wait until nobody writes with the old epoch, raise it, and begin to ping. Raises psycopg.Error."""
+        """Wait until nobody writes with the old epoch, raise it, and begin to ping.
+
+        Raises psycopg.Error, and CannotOpen when there is no epoch.
+        """
         connection = self.connection
         async with connection.transaction():
             await run(connection, "fence_take", {"fence": self._place.fence})
             cursor = await run(connection, "epoch_raise")
             row = await cursor.fetchone()
         if row is None:
-            raise LookupError("the row of control_plane is missing")
+            raise CannotOpen(NO_ROW)
         self.epoch = row[0]
         self.is_held = True
         self._pinging = asyncio.create_task(self._ping_on(), name="stateous-hold")
@@ -115,6 +120,5 @@ class Hold:
         finally:
             if connection is not self._connection:
                 await connection.close()
-        if row is None:
-            raise LookupError("the row of control_plane is missing")
-        return row[4]
+        # Without its row the database is nobody's.
+        return -1 if row is None else row[4]

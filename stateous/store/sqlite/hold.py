@@ -34,7 +34,7 @@ class Hold:
 
     def check(self, connection: sqlite3.Connection) -> None:
         """Raise NotServing when the epoch is not ours any more."""
-        if run(connection, "epoch_read")[0][0] != self.epoch:
+        if [row[0] for row in run(connection, "epoch_read")] != [self.epoch]:
             self.is_held = False
             raise NotServing(NOT_SERVING)
 

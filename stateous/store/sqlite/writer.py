@@ -19,7 +19,7 @@ from stateous.store.claiming import granted_by, looks_of, supervisors_of
 from stateous.store.gathering import Gathered
 from stateous.store.migrate import is_up_to_date
 from stateous.store.rows import time_text
-from stateous.store.serving import serving_sentence
+from stateous.store.serving import NO_ROW, serving_sentence
 from stateous.store.sqlite.files import BUSY_FOR, make_tables, open_file, version_of
 from stateous.store.sqlite.hold import Hold
 from stateous.store.sqlite.load import Load, run
@@ -72,8 +72,8 @@ class Writer:
         with self._transaction():
             self.hold.is_held = self.hold.take(self._open)
         if not self.hold.is_held:
-            row = run(self._open, "graph_read")[0]
-            raise CannotOpen(serving_sentence(row[2], row[3]))
+            read = run(self._open, "graph_read")
+            raise CannotOpen(serving_sentence(read[0][2], read[0][3]) if read else NO_ROW)
 
     def close(self) -> None:
         """Give up the hold and close the connection."""
@@ -113,7 +113,7 @@ class Writer:
             self._load.read(self._open, gathered, wanted_by(batch.asks))
             self._save(self._decide(batch, gathered), gathered)
         # Not before the commit: a rollback takes the count of ids back, and would hand them out again.
-        self._load.leftovers.give_back(gathered.facts.ids)
+        self._load.leftovers.give_back(gathered.facts.ids, last=gathered.last_id)
 
     def claims_decide(self, batch: ClaimBatch) -> bool:
         """As Store.claims_decide."""
