@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable
 from typing import Any, Final, cast
 
+import httptools
 import msgspec
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
@@ -13,28 +15,36 @@ from stateous.model.refusals import BadRequest
 
 _END_OF_HEAD: Final = b"\r\n\r\n"
 
+_USUAL: Final = (b"GET ", b"POST ", b"PUT ", b"HEAD ", b"DELETE ", b"PATCH ", b"OPTIONS ")
+_REQUEST_LINE: Final = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+) /[!-~]* HTTP/1\.[01]\r\n")
+_NO_ROUTE_TAKES: Final = b"TRACE"
+
 LINGERS_FOR: Final = 2.0
 """Seconds in which a client may read our last answer while it still sends."""
 
 
 class Protocol(HttpToolsProtocol):
-    """uvicorn's protocol, with three differences.
+    """uvicorn's protocol, with five differences.
 
-    An answer's head and body leave in one write, which costs both sides half as much as two. What is not
-    HTTP is answered with a refusal like all others. And a connection that ends while a body is
-    still coming in (413, or a route that reads none) is closed for writing only, until the client has
-    heard us: closed at once, the kernel would reset it, and the client would lose the answer.
+    An answer's head and body leave in one write, which costs both sides half as much as two. A header may
+    hold control characters, and any word may be a method: whoever reads the key, or looks for the route,
+    refuses them. What is not HTTP is answered with a refusal like all others. And a connection that ends
+    while a body is still coming in (413, or a route that reads none) is closed for writing only, until the
+    client has heard us: closed at once, the kernel would reset it, and the client would lose the answer.
     """
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:  # type: ignore[override]
         made = cast("asyncio.Transport", transport)
         super().connection_made(made)
+        # Only the values of headers are lenient: lengths and encodings are checked as before.
+        parser = cast("httptools.HttpRequestParser", self.parser)
+        parser.set_dangerous_leniencies(lenient_headers=True, lenient_data_after_close=True)
         self._spoken = _Transport(made, self._is_spoken_to)
         self.transport = cast("asyncio.Transport", self._spoken)
 
     def data_received(self, data: bytes) -> None:
         if not self._spoken.ends:
-            super().data_received(data)
+            super().data_received(self._with_a_known_method(data))
 
     def send_400_response(self, msg: str) -> None:
         body = msgspec.json.encode(
@@ -45,6 +55,13 @@ class Protocol(HttpToolsProtocol):
             % (STATUS_LINE[400], len(body), body)
         )
         self._spoken.linger()
+
+    def _with_a_known_method(self, data: bytes) -> bytes:
+        """The data; a word that the parser takes for no method becomes one that no route takes."""
+        if data.startswith(_USUAL) or self._is_spoken_to():
+            return data
+        line = _REQUEST_LINE.match(data)
+        return data if line is None else _NO_ROUTE_TAKES + data[line.end(1) :]
 
     def _is_spoken_to(self) -> bool:
         """Whether the body of the request that was answered last is still to come."""

@@ -165,6 +165,28 @@ async def test_another_method_is_not_allowed(caller: Caller, path: str, allowed:
     assert (head.status == 405) == ("GET" not in taken)
 
 
+@pytest.mark.parametrize("method", ["BREW", "get", "GETS", "M-SEARCH", "X"])
+async def test_any_word_may_be_a_method(caller: Caller, method: str) -> None:
+    assert (await caller.send(method, "/tokens")).refusal == NOT_ALLOWED
+    assert (await caller.send(method, "/tasks/1/report", {"kind": "x"})).refusal == NOT_ALLOWED
+    assert (await caller.send(method, "/nope")).refusal == NOT_FOUND
+
+
+async def test_a_body_that_looks_like_a_request_is_a_body(
+    caller: Caller, plane: EmptyPlane
+) -> None:
+    reader, writer = await asyncio.open_connection(caller.host, caller.port)
+    body = b'BREW /tokens HTTP/1.1\r\n{"text": "x"}'
+    writer.write(b"POST /tasks/1/note HTTP/1.1\r\nhost: x\r\nconnection: close\r\n")
+    writer.write(b"content-length: %d\r\n\r\n" % len(body))
+    await writer.drain()
+    await asyncio.sleep(0)
+    writer.write(body)
+    assert read_reply(await asyncio.wait_for(reader.read(), 20)).refusal == (400, "bad_request")
+    writer.close()
+    assert plane.reached == []
+
+
 async def test_head_tells_what_get_would(caller: Caller) -> None:
     for path in (
         "/tokens",
@@ -248,7 +270,7 @@ async def test_any_content_type_is_read_as_json(
 
 async def test_the_key_is_a_header(caller: Caller, plane: EmptyPlane) -> None:
     path = "/tokens/T/events/e"
-    for key in ("", "k" * 257, "a\tb"):
+    for key in ("", "k" * 257, "a\tb", "a\0b", "\x01", "a\x1fb", "\x7f"):
         assert (await caller.post(path, headers=[("Idempotency-Key", key)])).refusal == (
             422,
             "invalid_payload",
