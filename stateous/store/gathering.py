@@ -23,6 +23,17 @@ class Gathered:
     def __init__(self) -> None:
         self.facts = Facts()
         self.before: dict[str, Before] = {}
+        self._offered: set[int] = set()
+
+    def offer_ids(self, ids: Collection[int]) -> None:
+        """Add reserved numbers to the facts so that the lowest is handed out first."""
+        self._offered.update(ids)
+        self.facts.ids[:] = sorted({*self.facts.ids, *ids}, reverse=True)
+
+    @property
+    def last_id(self) -> int:
+        """The highest number that was used of those that were offered; 0: none was."""
+        return max(self._offered.difference(self.facts.ids), default=0)
 
     def add_families(self, read: Iterable[Row], *, locked: Collection[str] | None) -> set[str]:
         """Add what families_read answered. Returns the tokens that are there, but in no locked family.
@@ -155,20 +166,22 @@ class Gathered:
 
 
 class Leftovers:
-    """Reserved numbers that nobody used yet; at most 256 are kept, the rest become gaps."""
+    """Reserved numbers that nobody used yet; at most 256 are kept, the rest become gaps.
+
+    So do those below a number that is used: what starts later has the higher number, though batches
+    overlap and give back in any order.
+    """
 
     def __init__(self) -> None:
         self._ids: list[int] = []
+        self._last = 0
 
     def take(self, count: int) -> list[int]:
         """Up to `count` numbers, the lowest first."""
         taken, self._ids = self._ids[:count], self._ids[count:]
         return taken
 
-    def give_back(self, ids: Sequence[int]) -> None:
-        self._ids = sorted({*self._ids, *ids})[:256]
-
-
-def offer_ids(facts: Facts, ids: Iterable[int]) -> None:
-    """Add reserved numbers to the facts so that the lowest is handed out first."""
-    facts.ids[:] = sorted({*facts.ids, *ids}, reverse=True)
+    def give_back(self, ids: Sequence[int], *, last: int) -> None:
+        """Keep what a batch left over that used numbers up to `last`."""
+        self._last = max(self._last, last)
+        self._ids = [number for number in sorted({*self._ids, *ids}) if number > self._last][:256]

@@ -11,6 +11,7 @@ import pytest
 from stateous.engine.changes import Changes
 from stateous.engine.facts import Ask, Facts, Need
 from stateous.engine.family import Held, Occurrence, Schedule
+from stateous.store.gathering import Leftovers
 from stateous.store.store import NotCommitted, Store
 from tests.databases import Clock, Database
 from tests.store.written import AT, Written, entry, read, task, timer, token, write
@@ -178,6 +179,29 @@ async def test_reserved_ids_grow_and_leftovers_are_used_first(store: Store) -> N
     again = (await read(store, Ask(ids=4))).ids
     assert again[2:] == first[:-1]
     assert min(again[:2]) > max(first)
+
+
+async def test_a_need_takes_leftovers_before_new_numbers(store: Store) -> None:
+    starting = Written(Ask(ids=3), decide=lambda _facts, _now: Changes(new_tokens=[token("A")]))
+    await store.batch_decide(starting)
+
+    def need_three(facts: Facts, _now: datetime) -> None:
+        if len(facts.ids) < 3:
+            raise Need(ids=2)
+
+    batch = Written(Ask(ids=1), decide=need_three)
+    await store.batch_decide(batch)
+    assert batch.facts.ids == starting.facts.ids
+
+
+def test_a_number_below_a_used_one_is_a_gap() -> None:
+    leftovers = Leftovers()
+    leftovers.give_back([12, 13], last=11)
+    leftovers.give_back([3, 2], last=1)
+    assert leftovers.take(9) == [12, 13]
+    leftovers.give_back([13], last=0)
+    leftovers.give_back([], last=13)
+    assert leftovers.take(9) == []
 
 
 async def test_at_most_256_leftovers_are_kept(store: Store) -> None:

@@ -53,8 +53,7 @@ class Batches:
     async def decide(self, batch: Batch, *, wait_for: float | None) -> None:
         """As Store.batch_decide."""
         check_held(self._hold)
-        waits = wait_for is not None
-        seats = self._waiting_seats if waits else self._seats
+        seats = self._seats if wait_for is None else self._waiting_seats
         async with seats.taken() as connection:
             loaded = await self._begin(connection, batch, wait_for=wait_for)
             gathered = loaded.gathered
@@ -64,7 +63,7 @@ class Batches:
                     gathered.facts,
                     now=self._clock(),
                     connection=connection,
-                    fetch=lambda need: self._load.fetch(connection, gathered, need, waits=waits),
+                    fetch=lambda need: self._load.fetch(connection, gathered, need),
                 )
                 changes = batch.changes(gathered.facts)
             except BaseException:
@@ -73,7 +72,7 @@ class Batches:
             if await save(connection, changes, gathered, place=self._place, xid=loaded.xid):
                 # A server that crashes forgets the numbers that no commit brought to disk, and hands
                 # them out again: those of a batch that wrote nothing are not used.
-                self._load.leftovers.give_back(gathered.facts.ids)
+                self._load.leftovers.give_back(gathered.facts.ids, last=gathered.last_id)
 
     async def _begin(
         self, connection: Connection, batch: Batch, *, wait_for: float | None

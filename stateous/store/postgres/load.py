@@ -13,7 +13,7 @@ import msgspec
 from psycopg import AsyncCursor
 
 from stateous.engine.facts import Need
-from stateous.store.gathering import Gathered, Leftovers, offer_ids
+from stateous.store.gathering import Gathered, Leftovers
 from stateous.store.postgres.session import Connection, Place
 from stateous.store.statements import postgres_statement
 from stateous.store.wanted import Wanted, rows_text
@@ -57,7 +57,7 @@ class Load:
         """Begin a transaction, lock what is wanted, read it. Raises psycopg.Error."""
         gathered = Gathered()
         ids = self.leftovers.take(wanted.ids)
-        offer_ids(gathered.facts, ids)
+        gathered.offer_ids(ids)
         async with connection.pipeline():
             await self.begin(connection, wait_for=wait_for)
             locks = await self._lock(connection, wanted, waits=wait_for is not None)
@@ -67,20 +67,19 @@ class Load:
         epoch, xid = await _row(epoch_read)
         return Loaded(gathered, epoch, xid)
 
-    async def fetch(
-        self, connection: Connection, gathered: Gathered, need: Need, *, waits: bool
-    ) -> None:
+    async def fetch(self, connection: Connection, gathered: Gathered, need: Need) -> None:
         """Bring what a decision needs on top, in the same transaction. Raises psycopg.Error."""
         wanted = Wanted(tokens=need.tokens, tasks=need.tasks, ids=need.ids)
         wanted.new = sorted(need.free)
+        ids = self.leftovers.take(need.ids)
+        gathered.offer_ids(ids)
         async with connection.pipeline():
-            # The family is locked already, so there is nothing to lock but ids.
-            locks = await self._lock(connection, Wanted(), waits=waits)
-            if wanted.new:
-                locks["new"] = await self._lock_new(connection, wanted.new, waits=waits)
-            reads = await self._read(connection, wanted, ids=need.ids)
+            # The family is locked already, and ids of children are not reserved: a thousand of them would
+            # fill the server's table of locks. Should another start take one meanwhile, `tokens_add` meets
+            # it, nothing is committed, and the command is decided anew.
+            reads = await self._read(connection, wanted, ids=need.ids - len(ids))
             held = await run(connection, "held_read", {"root": need.root}) if need.held else None
-        await _gather(gathered, wanted, locks=locks, reads=reads)
+        await _gather(gathered, wanted, locks={}, reads=reads)
         gathered.add_needed_tokens(need)
         if held is not None:
             gathered.add_held(need.root, await held.fetchall())
@@ -144,10 +143,12 @@ async def _gather(
     if "memory_keys" in reads:
         gathered.add_memory_keys(wanted, await reads["memory_keys"].fetchall())
     if "new" in reads:
-        unreserved = {row[0] for row in await locks["new"].fetchall() if not row[1]}
+        unreserved: set[str] = set()
+        if "new" in locks:
+            unreserved = {row[0] for row in await locks["new"].fetchall() if not row[1]}
         gathered.add_taken(await reads["new"].fetchall(), unreserved=unreserved)
     if "ids" in reads:
-        offer_ids(gathered.facts, [row[0] for row in await reads["ids"].fetchall()])
+        gathered.offer_ids([row[0] for row in await reads["ids"].fetchall()])
 
 
 async def _row(cursor: Cursor) -> tuple[Any, ...]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from stateous.engine.facts import Need
-from stateous.store.gathering import Gathered, Leftovers, offer_ids
+from stateous.store.gathering import Gathered, Leftovers
 from stateous.store.rows import json_text
 from stateous.store.statements import sqlite_statement
 from stateous.store.values import Row
@@ -53,7 +53,7 @@ class Load:
         if more > 0:
             (after,) = run(connection, "ids_reserve", {"count": more})[0]
             ids.extend(range(after - more, after))
-        offer_ids(gathered.facts, ids)
+        gathered.offer_ids(ids)
 
     def fetch(self, connection: sqlite3.Connection, gathered: Gathered, need: Need) -> None:
         """Bring what a decision needs on top."""
