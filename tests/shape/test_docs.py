@@ -1,34 +1,70 @@
-"""The docs name everything that a user meets: commands, options, refusal codes, ledger kinds, settings."""
+"""The docs name everything that a user meets: commands, routes, fields, refusal codes, ledger kinds, settings."""
 
 from __future__ import annotations
 
+import ast
 import re
+from collections import defaultdict
+from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 import yaml
 
+from stateous.api import about, shapes, tasks, tokens
+from stateous.api.refusals import STATUS
 from stateous.client.errors import BY_CODE
 from stateous.model.sentences import SENTENCES
+from tests.databases import SHARED_VARIABLE
 
 ROOT = Path(__file__).parents[2]
 DOCS = {path.name: path.read_text(encoding="utf-8") for path in (ROOT / "docs").glob("*.md")}
 PAGES = [
-    *(ROOT / name for name in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md")),
+    *(ROOT / name for name in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md")),
     *sorted((ROOT / "docs").glob("*.md")),
 ]
+SOURCES = ("stateous", "supervisor")
+HANDLERS = [*tokens.ROUTES, *tasks.ROUTES, *about.ROUTES]
 
 
-def recorded_kinds() -> set[str]:
-    """Every kind that the engine writes, read from its source: `record(token, "kind", …)`."""
-    source = "".join(path.read_text() for path in (ROOT / "stateous/engine").glob("*.py"))
-    found = re.findall(r"\brecord\(\s*[\w.]+,\s*\"(\w+)\"", source)
-    return set(found)
+def sources(*folders: str) -> Iterator[str]:
+    for folder in folders:
+        for path in (ROOT / folder).rglob("*.py"):
+            yield path.read_text(encoding="utf-8")
+
+
+def recorded() -> dict[str, set[str]]:
+    """The kinds that the engine records, each with the keys that stand in the call: `record(token, "kind", {…})`."""
+    kinds: dict[str, set[str]] = defaultdict(set)
+    for source in sources("stateous/engine"):
+        for node in ast.walk(ast.parse(source)):
+            match node:
+                case ast.Call(
+                    func=ast.Attribute(attr="record"),
+                    args=[_, ast.Constant(value=str(kind)), *data],
+                ):
+                    written = data[0] if data else None
+                    keys = written.keys if isinstance(written, ast.Dict) else []
+                    kinds[kind] |= {str(key.value) for key in keys if isinstance(key, ast.Constant)}
+                case _:
+                    pass
+    return kinds
+
+
+def row_of(kind: str) -> str:
+    return next(line for line in DOCS["ledger.md"].splitlines() if line.startswith(f"| `{kind}` |"))
 
 
 @pytest.mark.parametrize("code", sorted(BY_CODE))
 def test_each_refusal_code_is_in_the_docs(code: str) -> None:
     assert f"| `{code}`" in DOCS["http.md"]
+
+
+def test_each_refusal_has_the_status_that_the_docs_say() -> None:
+    for refusal, status in STATUS.items():
+        row = rf"^\| `{refusal.code}` \| [\d, ]*\b{status}\b[\d, ]* \|"
+        assert re.search(row, DOCS["http.md"], re.MULTILINE), refusal
 
 
 @pytest.mark.parametrize("kind", sorted(SENTENCES))
@@ -37,9 +73,35 @@ def test_each_ledger_kind_is_in_the_docs(kind: str) -> None:
 
 
 def test_each_kind_that_the_engine_records_has_its_sentence() -> None:
-    kinds = recorded_kinds()
+    kinds = recorded()
     assert len(kinds) > 15
-    assert kinds <= SENTENCES.keys()
+    assert kinds.keys() <= SENTENCES.keys()
+
+
+def test_the_data_of_each_kind_is_in_the_docs() -> None:
+    for kind, keys in recorded().items():
+        for key in keys:
+            assert f"`{key}`" in row_of(kind), (kind, key)
+
+
+@pytest.mark.parametrize("handler", HANDLERS, ids=lambda handler: handler.handler_name)
+def test_each_route_is_in_the_docs(handler: object) -> None:
+    for path in getattr(handler, "paths"):  # noqa: B009 - Litestar's handlers are hard to type
+        shown = path.replace("{token:str}", "{id}").replace("{task:str}", "{id}")
+        shown = shown.replace("{event:str}", "{event}")
+        for method in getattr(handler, "http_methods"):  # noqa: B009
+            assert f"`{method} {shown}`" in DOCS["http.md"]
+
+
+@pytest.mark.parametrize("shape", shapes.SHAPES, ids=lambda shape: shape.__name__)
+def test_each_field_of_a_body_and_of_an_answer_is_in_the_docs(shape: type[msgspec.Struct]) -> None:
+    for field in msgspec.structs.fields(shape):
+        assert re.search(rf"`[^`]*\b{field.name}\b[^`]*`", DOCS["http.md"]), field.name
+
+
+def test_each_parameter_of_a_route_is_in_the_docs() -> None:
+    for name in ("status", "limit", "parent", "after", "Idempotency-Key"):
+        assert re.search(rf"`[^`]*{name}[^`]*`", DOCS["http.md"]), name
 
 
 def test_each_command_and_option_is_in_the_docs() -> None:
@@ -52,7 +114,7 @@ def test_each_command_and_option_is_in_the_docs() -> None:
     def look(command: object, words: str) -> None:
         for parameter in getattr(command, "params", []):
             for name in getattr(parameter, "opts", []):
-                if name.startswith("--") and name not in ("--help", "--version"):
+                if name.startswith("--") and name != "--help":
                     missing.extend([f"{words} {name}"] if name not in DOCS["cli.md"] else [])
         commands: dict[str, object] = getattr(command, "commands", {})
         for name, inner in commands.items():
@@ -65,12 +127,14 @@ def test_each_command_and_option_is_in_the_docs() -> None:
 
 
 def test_each_environment_variable_is_in_the_docs() -> None:
-    source = "".join(
-        path.read_text(encoding="utf-8")
-        for folder in ("stateous", "supervisor")
-        for path in (ROOT / folder).rglob("*.py")
-    )
-    for name in {*re.findall(r"\"(STATEOUS_[A-Z_]+)\"", source), "STATEOUS_TEST_POSTGRES"}:
+    names = {
+        name
+        for source in sources(*SOURCES, "tests", "examples", "bench")
+        for name in re.findall(r"\"(STATEOUS_[A-Z_]+)\"", source)
+        if name != SHARED_VARIABLE  # between the processes of one run of the tests
+    }
+    assert names >= {"STATEOUS_URL", "STATEOUS_DB", "STATEOUS_TEST_POSTGRES"}
+    for name in names:
         assert f"`{name}`" in DOCS["settings.md"], name
 
 
@@ -81,11 +145,43 @@ def test_each_setting_of_a_supervisor_is_in_the_docs() -> None:
         assert f"| `{name}` |" in DOCS["settings.md"]
 
 
+def test_each_method_of_a_client_is_in_the_docs() -> None:
+    from stateous import AsyncClient, Client
+
+    # `send` and its like take calls, which are the supervisor's.
+    names = {name for name in vars(Client) if not name.startswith("_")} - {"send"}
+    assert names == {name for name in vars(AsyncClient) if not name.startswith("_")} - {
+        "send",
+        "send_once",
+    }
+    for name in names:
+        assert re.search(rf"`(client\.)?{name}[(`]", DOCS["client.md"]), name
+
+
+def test_each_part_of_a_context_is_in_the_docs() -> None:
+    from stateous import Context
+
+    for name in vars(Context):
+        if not name.startswith("_"):
+            assert f"`ctx.{name}" in DOCS["routines.md"], name
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_links_lead_to_pages_that_are_there(page: Path) -> None:
-    for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
-        if "://" not in target:
-            assert (page.parent / target).exists(), target
+def test_links_lead_to_places_that_are_there(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8")):
+        if "://" in target:
+            continue
+        name, _, place = target.partition("#")
+        linked = page.parent / name if name else page
+        assert linked.exists(), target
+        if place:
+            assert place in places_of(linked), target
+
+
+def places_of(page: Path) -> set[str]:
+    """The anchors of a page's headings, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", each.lower()).replace(" ", "-") for each in headings}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -93,6 +189,21 @@ def test_files_that_the_docs_name_are_there(page: Path) -> None:
     named = r"`((?:stateous|supervisor|sql|migrations|tests|docs|examples|bench)/[\w/.-]+)`"
     for target in re.findall(named, page.read_text(encoding="utf-8")):
         assert (ROOT / target).exists(), target
+
+
+def test_pages_that_the_code_names_are_there() -> None:
+    for source in sources(*SOURCES, "tests"):
+        for name in re.findall(r"\bdocs/([\w-]+\.md)\b", source):
+            assert name in DOCS, name
+
+
+def test_the_readme_and_the_architecture_lead_to_the_pages() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    architecture = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    for name in DOCS:
+        assert f"(docs/{name})" in readme
+    for name in ("http", "ledger", "graph-file", "guards", "routines", "client", "words"):
+        assert f"(docs/{name}.md)" in architecture
 
 
 def test_the_readme_reaches_a_running_workflow_within_40_lines() -> None:

@@ -1,0 +1,73 @@
+"""The examples of the docs are right: what is complete parses, graphs are served, guards hold, clients run."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stateous.model.graph import parse_graph
+from stateous.model.guards import Scope, parse_guard
+from tests.client.planes import serving
+from tests.databases import new_database
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    """The fenced blocks of a language. One that is no whole text has no language."""
+    return re.findall(
+        rf"^```{language}\n(.*?)^```$", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
+    )
+
+
+def rows(page: str, header: str) -> list[tuple[str, str]]:
+    """The two cells of each row below a header, the first without its backticks."""
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8").partition(f"{header}\n")[2]
+    found = re.findall(r"^\| `(.*)` \| (\w+) \|$", text, re.MULTILINE)
+    assert found, header
+    return found
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_what_is_complete_parses(page: Path) -> None:
+    for text in blocks(page, "python"):
+        compile(text, page.name, "exec")
+    for text in blocks(page, "json"):
+        json.loads(text)
+
+
+def test_the_graph_file_is_served() -> None:
+    graphs = [json.loads(text) for text in blocks(ROOT / "docs/graph-file.md", "json")]
+    for graph in graphs:
+        assert parse_graph(graph).workflow == "orders"
+    assert graphs
+
+
+def test_the_guards_parse() -> None:
+    for text in blocks(ROOT / "docs/guards.md", "")[0].splitlines():
+        parse_guard(text, joined="branches" in text)
+
+
+@pytest.mark.parametrize(("guard", "holds"), rows("guards.md", "| guard | holds |"))
+def test_a_guard_holds_as_the_docs_say(guard: str, holds: str) -> None:
+    ctx: dict[str, Any] = {"n": 5, "word": "chairs", "tags": ["a", 1], "size": {"w": 2}}
+    assert json.dumps(ctx) in (ROOT / "docs/guards.md").read_text(encoding="utf-8")
+    found = parse_guard(guard, joined=False).holds(Scope(ctx=ctx, payload={}, counts={}))
+    assert found is (holds == "yes")
+
+
+async def test_the_client_does_what_the_docs_say(tmp_path: Path) -> None:
+    examples = blocks(ROOT / "docs/client.md", "python")
+    assert len(examples) == 2
+    with new_database("sqlite", tmp_path) as database:
+        async with serving(database) as url:
+            for text in examples:
+                assert "http://127.0.0.1:8080" in text
+                program = compile(text.replace("http://127.0.0.1:8080", url), "client.md", "exec")
+                await asyncio.to_thread(exec, program, {"__name__": "example"})
