@@ -1,4 +1,4 @@
-"""Bodies as commands of the engine, each checked in the wire's order."""
+"""Bodies as commands of the engine, each checked in the order of docs/http.md."""
 
 from __future__ import annotations
 

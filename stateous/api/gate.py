@@ -1,4 +1,4 @@
-"""The first door: what the wire says about paths and methods, and Litestar's router says otherwise."""
+"""The first door: what docs/http.md says about paths and methods, and Litestar's router says otherwise."""
 
 from __future__ import annotations
 

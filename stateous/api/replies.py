@@ -1,4 +1,4 @@
-"""Finished HTTP answers: bytes that send themselves, and what the wire's objects look like in them."""
+"""Finished HTTP answers: bytes that send themselves, and what the API's objects look like in them."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ NOTHING: Final = Nothing()
 
 
 class Token(msgspec.Struct):
-    """A token as the wire shows it."""
+    """A token as it is shown."""
 
     token: str
     state: str
@@ -138,7 +138,7 @@ class Health(msgspec.Struct):
 
 
 def reply(value: Any, *, status: int = 200) -> Reply:
-    """The value as JSON. Any wire object, or a list of them."""
+    """The value as JSON. Any object of the API, or a list of them."""
     return Reply(status, _encode(value))
 
 

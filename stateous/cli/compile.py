@@ -1,4 +1,4 @@
-"""`stateous compile`: from flow.py to the graph file (card: Compile)."""
+"""`stateous compile`: from flow.py to the graph file (docs/cli.md)."""
 
 from __future__ import annotations
 

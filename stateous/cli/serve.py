@@ -1,4 +1,4 @@
-"""`stateous serve`: one control plane for one database (card: Serve)."""
+"""`stateous serve`: one control plane for one database (docs/cli.md)."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ _SHOWN = 80
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """An answer as it came over the wire."""
+    """An answer as it came."""
 
     status: int
     retry_after: str | None

@@ -1,4 +1,4 @@
-"""What a control plane answers, as typed values. Fields that a newer one adds are not lost on the wire, only here."""
+"""What a control plane answers, as typed values. Fields that a newer one adds do no harm, and are not seen here."""
 
 from __future__ import annotations
 

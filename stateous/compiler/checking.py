@@ -1,4 +1,4 @@
-"""Checks a workflow and the workflows it runs; all problems are told at once (card: Compile)."""
+"""Checks a workflow and the workflows it runs; all problems are told at once (docs/graph-file.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The graph document of a checked workflow (WIRE: Models and graph file)."""
+"""The graph document of a checked workflow (docs/graph-file.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`compile`: from a flow.py to its graph file (card: Compile)."""
+"""`compile`: from a flow.py to its graph file (docs/cli.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Imports flow.py as its author meant it, then forgets all that came with it (card: Compile).
+"""Imports flow.py as its author meant it, then forgets all that came with it.
 
 A flow imports the files beside it by their plain names (`schemas`). Those names mean something else for
 the next flow, and may mean something else to the program that compiles: so a module of such a name is

@@ -1,4 +1,4 @@
-"""Card: Claim. Grants the lowest ready tasks of the asked states; a repeated request gets its grants again."""
+"""Claims (docs/http.md): grants the lowest ready tasks of the asked states; a repeated request gets its grants again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cards: Lease expiry, Timer fires. What the clock finds is looked at again before it is decided."""
+"""Leases that end and timers that fire (docs/ledger.md): what the clock finds is looked at again before it is decided."""
 
 from __future__ import annotations
 

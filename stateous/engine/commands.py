@@ -13,14 +13,14 @@ from stateous.engine.family import Document, Json, Schedule
 
 
 class Start(msgspec.Struct, frozen=True):
-    """Start a token (card: Start a token)."""
+    """Start a token."""
 
     token: str
     context: Document
 
 
 class Fire(msgspec.Struct, frozen=True):
-    """Fire an event at a token (card: Fire an event). `payload` is None when none was sent."""
+    """Fire an event at a token. `payload` is None when none was sent."""
 
     token: str
     event: str
@@ -29,25 +29,25 @@ class Fire(msgspec.Struct, frozen=True):
 
 
 class Pause(msgspec.Struct, frozen=True):
-    """Pause a top token and its family (card: Pause and resume)."""
+    """Pause a top token and its family."""
 
     token: str
 
 
 class Resume(msgspec.Struct, frozen=True):
-    """Resume a paused top token and its family (card: Pause and resume)."""
+    """Resume a paused top token and its family."""
 
     token: str
 
 
 class Cancel(msgspec.Struct, frozen=True):
-    """Cancel a top token and its family (card: Cancel)."""
+    """Cancel a top token and its family."""
 
     token: str
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
-    """Report the outcome of a task (card: Report an outcome)."""
+    """Report the outcome of a task."""
 
     task: int
     kind: Literal["event", "waiting", "failed"]
@@ -78,20 +78,20 @@ class SetMemory(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EndLease(msgspec.Struct, frozen=True):
-    """End the lease of a task if it is over (card: Lease expiry)."""
+    """End the lease of a task if it is over."""
 
     task: int
 
 
 class FireTimer(msgspec.Struct, frozen=True):
-    """Fire a timer if it is due (card: Timer fires)."""
+    """Fire a timer if it is due."""
 
     timer: int
     token: str
 
 
 class Claim(msgspec.Struct, frozen=True, kw_only=True):
-    """Claim up to `max` tasks of these states (card: Claim). `request` makes a repeat safe."""
+    """Claim up to `max` tasks of these states. `request` makes a repeat safe."""
 
     supervisor: str
     states: tuple[str, ...]
@@ -100,7 +100,7 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Beat(msgspec.Struct, frozen=True):
-    """A supervisor says which tasks it works on (card: Heartbeat)."""
+    """A supervisor says which tasks it works on."""
 
     supervisor: str
     tasks: tuple[int, ...]

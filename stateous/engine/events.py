@@ -1,4 +1,4 @@
-"""Card: Fire an event. Also what an event does when it arrives in a pause or cannot move the token."""
+"""An event is fired (docs/http.md); also what an event does when it arrives in a pause or cannot move the token."""
 
 from __future__ import annotations
 

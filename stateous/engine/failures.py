@@ -11,7 +11,7 @@ from stateous.engine.routing import route_event
 
 
 def count_failure(draft: Draft, task: Task, error: str) -> None:
-    """Count a failed attempt of a claimed or waiting task (cards: Report an outcome, Lease expiry)."""
+    """Count a failed attempt of a claimed or waiting task (docs/ledger.md)."""
     token = draft.token(task.token)
     state = draft.rules.state(token.workflow, token.state)
     draft.record(token.token, "task_failed", {"task": task.id, "error": error})

@@ -1,6 +1,6 @@
 """Moves that settle their family: children start, and their ends meet the join of their parent.
 
-Card: Join of a parallel state. A child's end and the join that it meets are one decision. The steps are taken
+Rules: docs/ledger.md. A child's end and the join that it meets are one decision. The steps are taken
 one after the other, the last one first, as if each move called the next: but children can end as they start
 and so move their parents again and again, which must neither exhaust the stack nor go on for ever.
 """

@@ -2,8 +2,7 @@
 
 What a move sets going in the family (children to start, a join to look at) becomes a step of the draft, which
 `joins` takes: rules use the moves of `joins`, which settle the family, and not those of this file.
-Source: the wire's "what is written, in order". Every kind of entry is recorded here, in `joins` or in the file
-of its card.
+Source: docs/ledger.md. Every kind of entry is recorded here, in `joins`, or in the file of its command.
 """
 
 from __future__ import annotations

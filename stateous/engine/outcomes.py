@@ -1,4 +1,4 @@
-"""Card: Report an outcome. Also notes and memory writes, which come from the same routine."""
+"""A report of an outcome (docs/http.md, docs/ledger.md); also notes and memory writes, which come from the same routine."""
 
 from __future__ import annotations
 

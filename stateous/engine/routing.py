@@ -1,4 +1,4 @@
-"""Which transition an event takes, and whether its target can be entered (the wire's "how an event is decided")."""
+"""Which transition an event takes, and whether its target can be entered (docs/http.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Card: Start a token."""
+"""A token starts, or is there already (docs/http.md)."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What every layer shares: the graph, its guards and models, the words of the wire, the refusals."""
+"""What every layer shares: the graph, its guards and models, the fields of requests, the refusals."""

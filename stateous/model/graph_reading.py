@@ -1,4 +1,4 @@
-"""Reading a graph file: every rule that a document must keep before it is served (WIRE: Models and graph file)."""
+"""Reading a graph file: every rule that a document must keep before it is served (docs/graph-file.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The grammar of guards: from tokens to a tree, by recursive descent (WIRE: Guards)."""
+"""The grammar of guards: from tokens to a tree, by recursive descent (docs/guards.md)."""
 
 from __future__ import annotations
 

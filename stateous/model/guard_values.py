@@ -1,4 +1,4 @@
-"""How guards compare two JSON values: exactly, and never with an error (WIRE: Guards).
+"""How guards compare two JSON values: exactly, and never with an error (docs/guards.md).
 
 Python compares decoded JSON as guards do: numbers exactly by value and a bool as 0 or 1, other types
 never equal, strings by code point, lists item by item. What it cannot order is a TypeError, which here

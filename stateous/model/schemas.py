@@ -1,4 +1,4 @@
-"""Models: the JSON Schemas of a graph, which check documents and fill defaults (WIRE: Models)."""
+"""Models: the JSON Schemas of a graph, which check documents and fill defaults (docs/graph-file.md)."""
 
 from __future__ import annotations
 

@@ -105,7 +105,7 @@ class RunContext:
 
 
 def _spelled(after: str | timedelta) -> str:
-    """A delay as the wire spells it. Raises ValueError for one that it cannot spell."""
+    """A delay as a report spells it. Raises ValueError for one that it cannot spell."""
     if isinstance(after, str):
         parse_duration(after)
         return after

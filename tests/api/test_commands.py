@@ -1,4 +1,4 @@
-"""Bodies become commands: each fault with the code of its field, in the wire's order."""
+"""Bodies become commands: each fault with the code of its field, in the order of docs/http.md."""
 
 from __future__ import annotations
 

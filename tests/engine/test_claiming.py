@@ -1,4 +1,4 @@
-"""Card: Claim a task. Which task is given, what a grant tells, and what a repeated request gets."""
+"""Claims (docs/http.md): which task is given, what a grant tells, and what a repeated request gets."""
 
 from __future__ import annotations
 

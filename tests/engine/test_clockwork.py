@@ -1,4 +1,4 @@
-"""Cards: Lease expiry, Timer fires. What a tick does, in which order, and what it leaves alone."""
+"""Leases that end and timers that fire (docs/ledger.md): what a tick does, in which order, and what it leaves alone."""
 
 from __future__ import annotations
 

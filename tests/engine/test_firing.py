@@ -1,4 +1,4 @@
-"""Card: Fire an event. The move, and how it is decided."""
+"""An event is fired (docs/http.md): the move, and how it is decided."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Card: Pause and resume. What arrives in a pause is held in order, and applied or dropped at the resume."""
+"""Pause and resume (docs/ledger.md): what arrives in a pause is held in order, and applied or dropped at the resume."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Card: Join of a parallel state. Children start with their parent's visit, and their ends meet its join."""
+"""Parallel states and joins (docs/ledger.md): children start with their parent's visit, and their ends meet its join."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Card: Fire an event. Idempotency keys, and what is refused: in which order, and with what trace."""
+"""An event is fired (docs/http.md): idempotency keys, and what is refused: in which order, and with what trace."""
 
 from __future__ import annotations
 

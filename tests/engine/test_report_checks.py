@@ -1,4 +1,4 @@
-"""Card: Report an outcome. The checks in their order; those that answer before the event record nothing."""
+"""A report (docs/http.md): the checks in their order; those that answer before the event record nothing."""
 
 from __future__ import annotations
 

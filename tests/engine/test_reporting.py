@@ -1,4 +1,4 @@
-"""Card: Report an outcome. What an event and `waiting` save, in which order, and what guards then read."""
+"""A report (docs/ledger.md): what an event and `waiting` save, in which order, and what guards then read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Card: Start a token. What a start writes, what it answers, and what it refuses without a trace."""
+"""A start (docs/http.md, docs/ledger.md): what a start writes, what it answers, and what it refuses without a trace."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cards: Pause and resume, Cancel. A whole family is steered through its top token."""
+"""Pause, resume, cancel: a whole family is steered through its top token (docs/ledger.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Graph files: what is served, what is refused, and what they are told apart by (WIRE: Models and graph file)."""
+"""Graph files: what is served, what is refused, and what they are told apart by (docs/graph-file.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Guards, sentence by sentence (WIRE: Guards)."""
+"""Guards, sentence by sentence (docs/guards.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Guards against an oracle: the rules of the wire once more, type by type, without Python's comparisons of JSON."""
+"""Guards against an oracle: the rules of docs/guards.md once more, type by type, without Python's comparisons of JSON."""
 
 from __future__ import annotations
 

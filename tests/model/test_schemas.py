@@ -1,4 +1,4 @@
-"""Models: what fits, what does not, and which defaults are filled (WIRE: Models, and Tokens for defaults)."""
+"""Models: what fits, what does not, and which defaults are filled (docs/graph-file.md)."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def test_folders_that_are_no_packages_hold_no_init() -> None:
 
 
 def test_the_project_speaks_only_of_itself() -> None:
-    words = ("/work/", "/tmp/plan", "issues show")
+    words = ("/work/", "/tmp/plan", "issues show", "WIRE", "DESIGN", "(card: ")
     here = Path(__file__)
     texts = [*files(".py", ".sql", ".md"), *(ROOT / "docs").glob("*.md"), *ROOT.glob("*.md")]
     for path in texts:

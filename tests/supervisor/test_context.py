@@ -128,7 +128,7 @@ def test_schedules_are_kept_for_the_report(ctx: RunContext) -> None:
 @pytest.mark.parametrize(
     "after", ["6 hours", "0s", "", timedelta(0), timedelta(milliseconds=1500), timedelta(days=3651)]
 )
-def test_a_delay_that_the_wire_cannot_spell_is_refused(
+def test_a_delay_that_a_report_cannot_spell_is_refused(
     ctx: RunContext, after: str | timedelta
 ) -> None:
     with pytest.raises(ValueError, match=r"duration|delay"):

@@ -41,7 +41,7 @@ class Body:
 def read_body(raw: bytes) -> Body:
     """Read the JSON object; nothing and white space are `{}`.
 
-    Raises BadRequest for what is not JSON as the wire wants it (numbers beyond a double, integers of more
+    Raises BadRequest for what is not JSON as docs/http.md wants it (numbers beyond a double, integers of more
     than 4,300 characters, lone surrogates, more than 64 levels), InvalidBody for JSON that is no object.
     """
     if not raw or raw.isspace():
