@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import ast
 import re
-from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -34,26 +32,13 @@ def sources(*folders: str) -> Iterator[str]:
             yield path.read_text(encoding="utf-8")
 
 
-def recorded() -> dict[str, set[str]]:
-    """The kinds that the engine records, each with the keys that stand in the call: `record(token, "kind", {…})`."""
-    kinds: dict[str, set[str]] = defaultdict(set)
-    for source in sources("stateous/engine"):
-        for node in ast.walk(ast.parse(source)):
-            match node:
-                case ast.Call(
-                    func=ast.Attribute(attr="record"),
-                    args=[_, ast.Constant(value=str(kind)), *data],
-                ):
-                    written = data[0] if data else None
-                    keys = written.keys if isinstance(written, ast.Dict) else []
-                    kinds[kind] |= {str(key.value) for key in keys if isinstance(key, ast.Constant)}
-                case _:
-                    pass
-    return kinds
-
-
-def row_of(kind: str) -> str:
-    return next(line for line in DOCS["ledger.md"].splitlines() if line.startswith(f"| `{kind}` |"))
+def recorded_kinds() -> set[str]:
+    """Every kind that the engine writes, read from its source: `record(token, "kind", …)`."""
+    return {
+        kind
+        for source in sources("stateous/engine")
+        for kind in re.findall(r"\brecord\(\s*[\w.]+,\s*\"(\w+)\"", source)
+    }
 
 
 @pytest.mark.parametrize("code", sorted(BY_CODE))
@@ -73,15 +58,9 @@ def test_each_ledger_kind_is_in_the_docs(kind: str) -> None:
 
 
 def test_each_kind_that_the_engine_records_has_its_sentence() -> None:
-    kinds = recorded()
+    kinds = recorded_kinds()
     assert len(kinds) > 15
-    assert kinds.keys() <= SENTENCES.keys()
-
-
-def test_the_data_of_each_kind_is_in_the_docs() -> None:
-    for kind, keys in recorded().items():
-        for key in keys:
-            assert f"`{key}`" in row_of(kind), (kind, key)
+    assert kinds <= SENTENCES.keys()
 
 
 @pytest.mark.parametrize("handler", HANDLERS, ids=lambda handler: handler.handler_name)
