@@ -17,7 +17,9 @@ from stateous.store.store import NotCommitted, OutcomeUnknown, Store
 
 TRIES_WHEN_SHORT = 3
 REST_WHEN_SHORT = 0.005
-TRIES_AFTER_ROLLBACK = 8
+REST_AFTER_ROLLBACK = 0.01
+LONGEST_REST = 1.0
+DEADLINE_FOR = 10.0
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
@@ -45,13 +47,17 @@ class ClaimLane:
         await self._gatherer.drain()
 
     async def _handle(self, claims: Sequence[Claim]) -> Sequence[tuple[Granted, bool] | Exception]:
-        for tried in range(TRIES_AFTER_ROLLBACK):
+        loop = asyncio.get_running_loop()
+        until = loop.time() + DEADLINE_FOR
+        rest = REST_AFTER_ROLLBACK
+        while loop.time() < until:
             batch = ClaimBatch(self._rules, claims)
             try:
                 left = await self._store.claims_decide(batch)
             except NotCommitted as fault:
                 log.warning("claims.not_committed", claims=len(claims), reason=str(fault))
-                await asyncio.sleep(min(0.01 * 2**tried, 1.0))
+                await asyncio.sleep(rest)
+                rest = min(rest * 2, LONGEST_REST)
                 continue
             except OutcomeUnknown as fault:
                 log.exception("claims.outcome_unknown", claims=len(claims), reason=str(fault))

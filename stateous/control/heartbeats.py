@@ -12,7 +12,7 @@ from stateous.model.refusals import DatabaseBusy
 from stateous.store.store import Beaten, NotCommitted, Store
 
 REST_WHEN_BUSY = 0.005
-TRIES = 200
+DEADLINE_FOR = 10.0
 
 
 class HeartbeatLane:
@@ -30,16 +30,18 @@ class HeartbeatLane:
         """The tasks that the supervisor no longer holds, ascending; raises DatabaseBusy, NotServing."""
         lost: set[int] = set()
         asked = Beat(beat.supervisor, tuple(sorted(set(beat.tasks))))
-        for _ in range(TRIES):
-            if not asked.tasks:
-                return tuple(sorted(lost))
+        loop = asyncio.get_running_loop()
+        until = loop.time() + DEADLINE_FOR
+        while asked.tasks:
+            if loop.time() >= until:
+                msg = "the database did not get to the heartbeat in time: try again"
+                raise DatabaseBusy(msg)
             beaten = await self._gatherer.submit(asked)
             lost.update(beaten.lost)
             asked = Beat(beat.supervisor, beaten.busy)
             if beaten.busy:
                 await asyncio.sleep(REST_WHEN_BUSY)
-        msg = "the database did not get to the heartbeat in time: try again"
-        raise DatabaseBusy(msg)
+        return tuple(sorted(lost))
 
     async def drain(self) -> None:
         """Wait until every heartbeat in flight has been answered."""

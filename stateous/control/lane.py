@@ -98,11 +98,16 @@ class TokenLane:
     def _gather(self, most: int) -> list[Waiting]:
         batch: list[Waiting] = []
         size = 0
+        now = asyncio.get_running_loop().time()
         while self._ready and len(batch) < most:
             waiting = self._ready[0]
             if batch and (waiting.alone or size + waiting.size > MOST_BYTES):
                 break
             self._ready.popleft()
+            if waiting.deadline <= now:
+                # A batch that fails slowly would come back before any sweep sees that it is overdue.
+                waiting.settle(_busy())
+                continue
             behind = self._behind.get(waiting.subject)
             if behind is not None:
                 behind.append(waiting)

@@ -14,18 +14,24 @@ from stateous.model.refusals import Refusal
 from stateous.store.store import Store
 
 TICK_EVERY = 1.0
+PATIENCE = 1.0
 CHUNK = 500
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 
 class Ticker:
-    """Submits what the clock finds as commands, each decided alone and failing alone."""
+    """Submits what the clock finds as commands, each decided alone and failing alone.
+
+    Commands of tokens that are locked elsewhere are long on their way. When nothing else has come back for
+    `PATIENCE` seconds the tick is over, and the next ones pass over them.
+    """
 
     def __init__(self, store: Store, lane: TokenLane, *, clock: Callable[[], datetime]) -> None:
         self._store = store
         self._lane = lane
         self._clock = clock
+        self._on_their_way: dict[Command, asyncio.Task[bool]] = {}
 
     async def run(self) -> None:
         """Tick until cancelled; a tick that fails is logged, and tried again."""
@@ -62,12 +68,29 @@ class Ticker:
 
     async def _submit(self, commands: Iterable[Command]) -> int:
         """How many of the commands were decided."""
-        answers = await asyncio.gather(
-            *(self._lane.submit(command) for command in commands), return_exceptions=True
-        )
-        for answer in answers:
-            if isinstance(answer, Refusal):
-                log.warning("clock.command_refused", code=answer.code, reason=str(answer))
-            elif isinstance(answer, BaseException):
-                raise answer
-        return sum(not isinstance(answer, BaseException) for answer in answers)
+        loop = asyncio.get_running_loop()
+        sent: set[asyncio.Task[bool]] = set()
+        for command in commands:
+            if command not in self._on_their_way:
+                task = loop.create_task(self._decide(command))
+                self._on_their_way[command] = task
+                sent.add(task)
+        decided = 0
+        while sent:
+            done, sent = await asyncio.wait(
+                sent, timeout=PATIENCE, return_when=asyncio.FIRST_COMPLETED
+            )
+            if not done:
+                break
+            decided += sum(task.result() for task in done)
+        return decided
+
+    async def _decide(self, command: Command) -> bool:
+        try:
+            await self._lane.submit(command)
+        except Refusal as refusal:
+            log.warning("clock.command_refused", code=refusal.code, reason=str(refusal))
+            return False
+        finally:
+            del self._on_their_way[command]
+        return True

@@ -129,6 +129,16 @@ async def test_a_command_in_no_batch_is_refused_at_its_deadline(
     assert all(isinstance(answer, Started) for answer in await asyncio.gather(*in_batches))
 
 
+async def test_a_command_whose_batches_all_fail_is_refused_at_its_deadline(
+    lane: TokenLane, store: ScriptedStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lanes, "DEADLINE_FOR", 0.05)
+    monkeypatch.setattr(lanes, "SWEEP_EVERY", 60)
+    store.script.extend(NotCommitted("a lock timeout", alone=False) for _ in range(1000))
+    with pytest.raises(DatabaseBusy):
+        await lane.submit(order("T"))
+
+
 async def test_a_rollback_by_one_command_sends_each_alone_and_hurts_no_neighbour(
     lane: TokenLane, store: ScriptedStore
 ) -> None:

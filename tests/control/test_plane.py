@@ -12,6 +12,7 @@ from typing import Any
 import psycopg
 import pytest
 
+from stateous.control import ticking
 from stateous.control.compose import open_plane
 from stateous.control.plane import Plane
 from stateous.engine.answers import Started
@@ -116,6 +117,33 @@ async def test_a_tick_that_finds_thousands_decides_them_all(
         await plane.ticker.tick()
         failed = await plane.tokens(status="failed", limit=1000)
         assert len(failed) == 1000
+
+
+async def test_a_token_that_is_locked_does_not_stop_the_clock(
+    postgres: Database, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ticking, "PATIENCE", 0.2)
+    claim = Claim(supervisor="box", states=("draft",), max=2)
+    async with plane_on(postgres, clock) as plane:
+        await plane.submit(order("LOCKED"))
+        await plane.submit(order("FREE"))
+        await plane.claim(claim)
+        async with await psycopg.AsyncConnection.connect(postgres.url) as locker:
+            await locker.execute(
+                "select 1 from stateous.tokens where token = 'LOCKED' for no key update"
+            )
+            clock.forward(seconds=121)
+            await plane.ticker.tick()
+            assert "task_failed" in await kinds(plane, "FREE")
+            await plane.submit(order("LATER"))
+            await plane.claim(claim)
+            clock.forward(seconds=121)
+            await plane.ticker.tick()
+            assert "task_failed" in await kinds(plane, "LATER")
+            assert "task_failed" not in await kinds(plane, "LOCKED")
+    async with plane_on(postgres, clock) as plane:
+        # The stop answered what was on its way, once.
+        assert (await kinds(plane, "LOCKED")).count("task_failed") == 1
 
 
 async def test_a_stop_answers_what_was_submitted(database: Database, clock: Clock) -> None:
