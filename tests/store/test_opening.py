@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -216,6 +217,21 @@ async def test_a_hold_on_a_file_lapses(tmp_path: Path, clock: Clock) -> None:
                 await write(first, Changes())
             await write(second, Changes(new_tokens=[token("T")]))
         assert not first.is_serving
+
+
+async def test_a_file_that_was_deleted_is_not_written_any_more(
+    tmp_path: Path, clock: Clock
+) -> None:
+    database = Database("sqlite", f"sqlite:///{tmp_path}/x.db")
+    async with opened(database.store(clock)) as first:
+        await write(first, Changes(new_tokens=[token("T")]))
+        shutil.rmtree(tmp_path)
+        tmp_path.mkdir()  # noqa: ASYNC240 - at once
+        async with opened(database.store(clock)) as second:
+            with pytest.raises(NotServing, match="was deleted or replaced"):
+                await write(first, Changes(new_tokens=[token("U")]))
+            assert not first.is_serving
+            await write(second, Changes(new_tokens=[token("T")]))
 
 
 async def test_urls_are_libpqs_own(postgres: Database, clock: Clock) -> None:

@@ -55,6 +55,15 @@ def open_file(path: Path) -> sqlite3.Connection:
     return connection
 
 
+def identity_of(path: Path) -> tuple[int, int] | None:
+    """Which file lies at the path, None when there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
 def version_of(connection: sqlite3.Connection) -> str | None:
     """The version of the tables, None when there are none. Raises sqlite3.Error."""
     there = connection.execute(

@@ -94,6 +94,8 @@ class SqliteStore:
             except NotCommitted as error:
                 # The row lapses later than the next try comes.
                 log.warning("hold.not_renewed", reason=str(error))
+            except NotServing:
+                return
         log.error("hold.lost", reason="the epoch was raised")
 
     async def _decide(self, call: Callable[[], Result]) -> Result:

@@ -10,22 +10,32 @@ from pathlib import Path
 from typing import Protocol
 
 import msgspec
+import structlog
 
 from stateous.engine.changes import Changes
 from stateous.engine.commands import Beat
 from stateous.engine.facts import Facts, Need
+from stateous.model.refusals import NotServing
 from stateous.store.beating import Beating
 from stateous.store.claiming import granted_by, looks_of, supervisors_of
 from stateous.store.gathering import Gathered
 from stateous.store.migrate import is_up_to_date
 from stateous.store.rows import time_text
 from stateous.store.serving import NO_ROW, serving_sentence
-from stateous.store.sqlite.files import BUSY_FOR, make_tables, open_file, version_of
+from stateous.store.sqlite.files import (
+    BUSY_FOR,
+    identity_of,
+    make_tables,
+    open_file,
+    version_of,
+)
 from stateous.store.sqlite.hold import Hold
 from stateous.store.sqlite.load import Load, run
 from stateous.store.store import Batch, Beaten, CannotOpen, ClaimBatch, NotCommitted
 from stateous.store.wanted import wanted_by
 from stateous.store.writes import writes_of
+
+log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 
 class Decided(Protocol):
@@ -43,6 +53,7 @@ class Writer:
         self._path = path
         self._clock = clock
         self._connection: sqlite3.Connection | None = None
+        self._file: tuple[int, int] | None = None
         self._load = Load()
         self.hold = Hold()
 
@@ -55,6 +66,7 @@ class Writer:
     def open(self) -> None:
         """Make the tables and take the hold. Raises CannotOpen."""
         self._connection = open_file(self._path)
+        self._file = identity_of(self._path)
         try:
             version = version_of(self._connection)
             is_newest = is_up_to_date(version)
@@ -87,14 +99,27 @@ class Writer:
             connection.close()
 
     def renew(self) -> None:
-        """Renew the hold. Raises NotCommitted."""
+        """Renew the hold. Raises NotCommitted, NotServing."""
         with self._transaction():
+            self._check_file()
             self.hold.renew(self._open)
+
+    def _check(self) -> None:
+        """Raise NotServing when the file is not at its path, or the epoch is not ours any more."""
+        self._check_file()
+        self.hold.check(self._open)
+
+    def _check_file(self) -> None:
+        # What is written into a file that was deleted or moved away is lost to whoever comes next.
+        if identity_of(self._path) != self._file:
+            self.hold.is_held = False
+            log.error("hold.lost", reason="the file was deleted or replaced", file=str(self._path))
+            raise NotServing("the file of the database was deleted or replaced")
 
     def graph_record(self, *, structure: str, checksum: str, graph: str, serving: str) -> None:
         """As Store.graph_record."""
         with self._transaction():
-            self.hold.check(self._open)
+            self._check()
             values = {
                 "structure": structure,
                 "checksum": checksum,
@@ -109,7 +134,7 @@ class Writer:
         """As Store.batch_decide."""
         gathered = Gathered()
         with self._transaction(wait_for=wait_for):
-            self.hold.check(self._open)
+            self._check()
             self._load.read(self._open, gathered, wanted_by(batch.asks))
             self._save(self._decide(batch, gathered), gathered)
         # Not before the commit: a rollback takes the count of ids back, and would hand them out again.
@@ -120,7 +145,7 @@ class Writer:
         gathered = Gathered()
         with self._transaction():
             connection = self._open
-            self.hold.check(connection)
+            self._check()
             ready: set[int] = set()
             looked: set[int] = set()
             for wanted in looks_of(batch.asks):
@@ -141,7 +166,7 @@ class Writer:
         """As Store.tasks_beat."""
         beating = Beating(beats)
         with self._transaction():
-            self.hold.check(self._open)
+            self._check()
             values = beating.values(now=now, leased_until=leased_until)
             return beating.answers(
                 run(self._open, "tasks_beat", {**values, "epoch": self.hold.epoch})
