@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from stateous.store.resources import resource_folder
 from stateous.store.store import CannotOpen
+
+if TYPE_CHECKING:
+    from sqlalchemy.engine import Connection
 
 _REVISION = re.compile(r"(\d{4})_\w+\.py")
 
@@ -33,6 +36,10 @@ def is_up_to_date(version: str | None) -> bool:
     return version == known[-1]
 
 
+def _begin_immediate(connection: Connection) -> None:
+    connection.exec_driver_sql("begin immediate")
+
+
 def upgrade(*, url: str, schema: str | None, connect: Callable[[], Any]) -> None:
     """Run the missing versions in one transaction on the connection that `connect` makes.
 
@@ -42,11 +49,15 @@ def upgrade(*, url: str, schema: str | None, connect: Callable[[], Any]) -> None
     # Alembic and SQLAlchemy take a third of a second to import, and most starts do not need them.
     from alembic import command  # noqa: PLC0415
     from alembic.config import Config  # noqa: PLC0415
-    from sqlalchemy import create_engine  # noqa: PLC0415
+    from sqlalchemy import create_engine, event  # noqa: PLC0415
     from sqlalchemy.exc import DBAPIError  # noqa: PLC0415
     from sqlalchemy.pool import NullPool  # noqa: PLC0415
 
     engine = create_engine(url, creator=connect, poolclass=NullPool)
+    if engine.dialect.name == "sqlite":
+        # Two that start at once: the second waits here, and then finds nothing left to do. Begun any
+        # earlier it would be lost: SQLAlchemy rolls back what it finds on a connection at its first use.
+        event.listen(engine, "begin", _begin_immediate)
     try:
         with engine.begin() as connection:
             config = Config()

@@ -77,11 +77,4 @@ def version_of(connection: sqlite3.Connection) -> str | None:
 
 def make_tables(path: Path) -> None:
     """Bring the file's tables up to date. Raises sqlite3.Error."""
-
-    def connect_in_transaction() -> sqlite3.Connection:
-        migrating = connect(path)
-        # Two that start at once: the second waits here, and then finds nothing left to do.
-        migrating.execute("begin immediate")
-        return migrating
-
-    migrate.upgrade(url="sqlite://", schema=None, connect=connect_in_transaction)
+    migrate.upgrade(url="sqlite://", schema=None, connect=lambda: connect(path))
