@@ -39,7 +39,7 @@ class Protocol(HttpToolsProtocol):
         # Only the values of headers are lenient: lengths and encodings are checked as before.
         parser = cast("httptools.HttpRequestParser", self.parser)
         parser.set_dangerous_leniencies(lenient_headers=True, lenient_data_after_close=True)
-        self._spoken = _Transport(made, self._is_spoken_to)
+        self._spoken = _Transport(made, self.is_spoken_to)
         self.transport = cast("asyncio.Transport", self._spoken)
 
     def data_received(self, data: bytes) -> None:
@@ -58,13 +58,13 @@ class Protocol(HttpToolsProtocol):
 
     def _with_a_known_method(self, data: bytes) -> bytes:
         """The data; a word that the parser takes for no method becomes one that no route takes."""
-        if data.startswith(_USUAL) or self._is_spoken_to():
+        if data.startswith(_USUAL) or self.is_spoken_to():
             return data
         line = _REQUEST_LINE.match(data)
         return data if line is None else _NO_ROUTE_TAKES + data[line.end(1) :]
 
-    def _is_spoken_to(self) -> bool:
-        """Whether the body of the request that was answered last is still to come."""
+    def is_spoken_to(self) -> bool:
+        """Whether the body of the last request is still to come."""
         # Typed as always there, but None before the first request.
         cycle = cast("Any", self.cycle)
         return cycle is not None and cycle.more_body

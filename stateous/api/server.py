@@ -9,7 +9,7 @@ import os
 import socket
 import sys
 from collections.abc import Coroutine, Generator
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, cast
 
 import uvicorn
 from litestar.types import ASGIApp
@@ -27,6 +27,9 @@ KEPT_ALIVE_FOR: Final = 75
 
 STOPPED_WITHIN: Final = 15
 """Seconds that requests in progress have at a stop: more than a command's deadline of 10 s."""
+
+HALF_SENT_FOR: Final = 2.0
+"""Seconds that a client has, at a stop, to send the rest of a request."""
 
 COLLECTED_AFTER: Final = (50_000, 20, 100)
 """The collector's thresholds while a server runs."""
@@ -90,9 +93,19 @@ class Server:
         await self._uvicorn.listens.wait()
 
     def stop(self) -> None:
-        """Take no more connections, finish what is in progress."""
+        """Take no more connections, finish what is in progress.
+
+        A client that has not sent its request by then has two seconds for the rest of it.
+        """
         self._uvicorn.should_exit = True
         self._uvicorn.stops.set()
+        asyncio.get_running_loop().call_later(HALF_SENT_FOR, self._drop_half_sent)
+
+    def _drop_half_sent(self) -> None:
+        # All are of our class: the configuration names it.
+        for connection in cast("list[Protocol]", list(self._uvicorn.server_state.connections)):
+            if connection.is_spoken_to():
+                connection.transport.abort()
 
     def stop_at_once(self) -> None:
         """Stop without waiting for what is in progress."""

@@ -10,6 +10,7 @@ from urllib.error import HTTPError
 
 import pytest
 
+from stateous.api import server as server_module
 from stateous.api.app import build_app
 from stateous.api.server import CannotListen, Server, bind_socket, run_loop
 from stateous.engine.answers import Answer
@@ -90,6 +91,32 @@ async def test_a_stop_finishes_what_is_in_progress() -> None:
     assert (await asking).refusal == (404, "token_not_found")
     await asyncio.wait_for(serving, 10)
     idle.close()
+
+
+async def test_a_stop_does_not_wait_for_a_request_that_is_never_sent_whole(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(server_module, "HALF_SENT_FOR", 0.05)
+    listening = bind_socket("127.0.0.1", 0)
+    server = Server(build_app(EmptyPlane()), listening)
+    serving = asyncio.create_task(server.serve())
+    await server.ready()
+    reader, writer = await asyncio.open_connection(*listening.getsockname()[:2])
+    writer.write(b"POST /tokens HTTP/1.1\r\nhost: x\r\ncontent-length: 500\r\n\r\n{")
+    await writer.drain()
+    await began(server)
+    server.stop()
+    await asyncio.wait_for(serving, 10)
+    with pytest.raises((ConnectionResetError, asyncio.IncompleteReadError)):
+        await reader.readexactly(1)
+    writer.close()
+
+
+async def began(server: Server) -> None:
+    """Return when a request is being read."""
+    state = server._uvicorn.server_state  # pyright: ignore[reportPrivateUsage]
+    while not state.tasks:  # noqa: ASYNC110 - the server tells nobody
+        await asyncio.sleep(0)
 
 
 async def test_a_stop_at_once_waits_for_nobody() -> None:
