@@ -25,12 +25,15 @@ from stateous_supervisor.routines import find_routines
 from stateous_supervisor.signals import Stop, wait_for_any
 
 
-def supervise(folder: Path) -> int:
-    """Run the routines of a folder until a signal; the exit code. Prints its own errors."""
+def supervise(folder: Path, *, leash: int | None = None) -> int:
+    """Run the routines of a folder until a signal, or until the other end of `leash` closes; the exit code.
+
+    Prints its own errors.
+    """
     try:
         settings, contract = read_settings(folder), read_contract(folder)
         with Outbox(folder) as outbox:
-            return _run(settings, contract, outbox)
+            return _run(settings, contract, outbox, leash=leash)
     except StateousError as problem:
         print(f"error: {problem}", file=sys.stderr)  # noqa: T201 - a command's answer, not its log
     except KeyboardInterrupt:
@@ -38,9 +41,10 @@ def supervise(folder: Path) -> int:
     return 1
 
 
-def _run(settings: Settings, contract: Contract, outbox: Outbox) -> int:
+def _run(settings: Settings, contract: Contract, outbox: Outbox, *, leash: int | None) -> int:
     with asyncio.Runner() as runner:
-        code = runner.run(_supervise(settings, contract, outbox, log=open_log()))
+        stop = Stop(leash)
+        code = runner.run(_supervise(settings, contract, outbox, stop=stop, log=open_log()))
         if asyncio.all_tasks(runner.get_loop()):
             # Something of a routine does not let itself be cancelled: to wait for it would be to not stop.
             outbox.close()
@@ -49,8 +53,9 @@ def _run(settings: Settings, contract: Contract, outbox: Outbox) -> int:
         return code
 
 
-async def _supervise(settings: Settings, contract: Contract, outbox: Outbox, *, log: Log) -> int:
-    stop = Stop()
+async def _supervise(
+    settings: Settings, contract: Contract, outbox: Outbox, *, stop: Stop, log: Log
+) -> int:
     stop.listen()
     try:
         async with AsyncClient(settings.url) as client:

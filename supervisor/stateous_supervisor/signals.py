@@ -9,26 +9,41 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class Stop:
-    """`asked`: no new tasks. `now`: nothing is waited for any more. Both stay set."""
+    """`asked`: no new tasks. `now`: nothing is waited for any more. Both stay set.
 
-    def __init__(self) -> None:
+    `leash` is a pipe whose other end the process holds that we belong to.
+    """
+
+    def __init__(self, leash: int | None = None) -> None:
         self.asked = asyncio.Event()
         self.now = asyncio.Event()
+        self._leash = leash
 
     def ask(self) -> None:
         """One signal more."""
         (self.now if self.asked.is_set() else self.asked).set()
 
     def listen(self) -> None:
-        """Take Ctrl-C and SIGTERM in the running loop, until `ignore`."""
+        """Take Ctrl-C, SIGTERM and the end of the leash in the running loop, until `ignore`."""
         loop = asyncio.get_running_loop()
         for number in SIGNALS:
             loop.add_signal_handler(number, self.ask)
+        if self._leash is not None:
+            loop.add_reader(self._leash, self._let_go)
 
     def ignore(self) -> None:
         loop = asyncio.get_running_loop()
         for number in SIGNALS:
             loop.remove_signal_handler(number)
+        if self._leash is not None:
+            loop.remove_reader(self._leash)
+
+    def _let_go(self) -> None:
+        """Whom we belong to is gone, and whoever takes its place needs the folder."""
+        if self._leash is not None:
+            asyncio.get_running_loop().remove_reader(self._leash)
+        self.asked.set()
+        self.now.set()
 
 
 async def wait_for_any(*events: asyncio.Event, within: float | None = None) -> None:

@@ -146,6 +146,18 @@ def test_serve_runs_a_supervisor_beside_it_and_stops_with_it(
         assert any("stopping: no new tasks" in line for line in serving.said)
 
 
+def test_a_killed_control_plane_leaves_no_supervisor_behind(shell: Shell) -> None:
+    shell.says("init", "supervisor", "orders", "worker")
+    (shell.folder / "worker" / "stateous.yaml").write_text("url: http://127.0.0.1:1\n")
+    with shell.serve("sqlite:///kill.db", "--supervise", "worker") as serving:
+        serving.says("cannot reach the control plane")
+        # The supervisor has the same output: it ends when both are gone.
+        assert serving.stop(signal.SIGKILL) == -signal.SIGKILL
+    with Running("supervise", "worker", cwd=shell.folder) as worker:
+        worker.says("cannot reach the control plane")
+        assert worker.stop() == 0
+
+
 def test_a_supervisor_that_cannot_start_stops_serve(shell: Shell, database_url: str) -> None:
     with shell.serve(database_url, "--supervise", "nowhere") as serving:
         assert serving.ends() == 1
