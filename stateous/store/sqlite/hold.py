@@ -8,6 +8,7 @@ from stateous.model.refusals import NotServing
 from stateous.store.serving import NOT_SERVING
 from stateous.store.sqlite.load import run
 
+IF_KILLED = "if it was killed, try again in 30 seconds"
 RENEWED_EVERY = 3.0
 """Seconds between two renewals; the row lapses by the real clock, whatever time decisions are made at."""
 

@@ -29,7 +29,7 @@ from stateous.store.sqlite.files import (
     open_file,
     version_of,
 )
-from stateous.store.sqlite.hold import Hold
+from stateous.store.sqlite.hold import IF_KILLED, Hold
 from stateous.store.sqlite.load import Load, run
 from stateous.store.store import Batch, Beaten, CannotOpen, ClaimBatch, NotCommitted
 from stateous.store.wanted import wanted_by
@@ -85,7 +85,9 @@ class Writer:
             self.hold.is_held = self.hold.take(self._open)
         if not self.hold.is_held:
             read = run(self._open, "graph_read")
-            raise CannotOpen(serving_sentence(read[0][2], read[0][3]) if read else NO_ROW)
+            if not read:
+                raise CannotOpen(NO_ROW)
+            raise CannotOpen(f"{serving_sentence(read[0][2], read[0][3])}; {IF_KILLED}")
 
     def close(self) -> None:
         """Give up the hold and close the connection."""
