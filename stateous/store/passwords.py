@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from urllib.parse import unquote
 
-_IN_URL = re.compile(r"(?P<before>[a-z][a-z0-9+]*://[^:/?#\s@]*:)[^\s]*@", re.IGNORECASE)
+# Without a scheme, too: who forgets the colon in `postgres//me:secret@host` typed a password all the same.
+_IN_URL = re.compile(r"(?P<before>//[^:/?#\s@]*:)[^\s]*@")
 _IN_TEXT = re.compile(
     r"(?P<before>\b(?:ssl)?password\s*=\s*)(?:'(?:[^'\\]|\\.)*'|[^\s&'\"]+)", re.IGNORECASE
 )
-_SECRET = re.compile(r"^[a-z][a-z0-9+]*://[^:/?#\s@]*:(?P<secret>.*)@", re.DOTALL | re.IGNORECASE)
+_SECRET = re.compile(r"^[^/?#\s@]*//[^:/?#\s@]*:(?P<secret>.*)@", re.DOTALL)
 _SPECIAL = re.compile(r"[:/@?#&%=\s]+")
 
 
