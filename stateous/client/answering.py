@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import ssl
 from typing import NoReturn
 
 import msgspec
@@ -73,6 +74,14 @@ def unreachable(address: Address, why: object, *, done: bool) -> Again:
 
 def _reason(problem: OSError) -> str:
     """What the system says of it; asyncio's own words hide a refused connection."""
+    # The number of an SSL error is none of the system's: 1 would be said as "Operation not permitted".
+    secure = problem if isinstance(problem, ssl.SSLError) else problem.__cause__
+    if isinstance(secure, ssl.SSLCertVerificationError):
+        return f"its certificate is not accepted: {secure.verify_message}"
+    if isinstance(secure, ssl.SSLError) and secure.reason == "WRONG_VERSION_NUMBER":
+        return "it does not speak TLS: is it http, not https?"
+    if isinstance(secure, ssl.SSLError):
+        return str(secure)
     if problem.errno is not None and problem.errno > 0:
         return os.strerror(problem.errno)
     return problem.strerror or str(problem)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import socket
+import threading
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
@@ -218,6 +220,22 @@ def test_a_refused_connection_is_said_with_its_reason(use: Use) -> None:
         url = server.url
     with pytest.raises(Unreachable, match=r"cannot reach the control plane at http://127.*refused"):
         use(url, "get", "A", timeout=0.5)
+
+
+def test_https_where_http_is_spoken_is_said_as_such(use: Use) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def answer_once() -> None:
+            connection, _ = listening.accept()
+            with connection:
+                connection.recv(4096)
+                connection.sendall(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
+
+        answering = threading.Thread(target=answer_once)
+        answering.start()
+        with pytest.raises(Unreachable, match="does not speak TLS: is it http, not https"):
+            use(f"https://127.0.0.1:{listening.getsockname()[1]}", "get", "A", timeout=0.5)
+        answering.join()
 
 
 def test_a_token_that_is_not_active_raises_what_its_code_says(use: Use) -> None:
