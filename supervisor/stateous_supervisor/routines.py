@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import sys
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -63,9 +64,18 @@ def _imported(path: Path) -> ModuleType:
     try:
         module = importlib.import_module(path.stem)
     except (Exception, SystemExit) as problem:
-        said = " ".join(str(problem).split())
-        raise BadRoutines(f"{path} does not import: {type(problem).__name__}: {said}") from problem
+        raise BadRoutines(f"{path} does not import: {_said(problem, path.parent)}") from problem
     return module
+
+
+def _said(problem: BaseException, folder: Path) -> str:
+    """The mistake on one line, after the last place in the folder that led to it."""
+    said = f"{type(problem).__name__}: {' '.join(str(problem).split())}"
+    if isinstance(problem, SyntaxError):
+        return said  # it names its own line
+    frames = reversed(traceback.extract_tb(problem.__traceback__))
+    inside = next((frame for frame in frames if Path(frame.filename).parent == folder), None)
+    return said if inside is None else f"{Path(inside.filename).name}, line {inside.lineno}: {said}"
 
 
 def _is_from(module: ModuleType, path: Path) -> bool:

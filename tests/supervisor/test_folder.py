@@ -184,11 +184,11 @@ def test_two_routines_for_a_state_are_refused(routines: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("1/0", "ZeroDivisionError: division by zero"),
-        ("raise SystemExit(3)", "SystemExit: 3"),
+        ("1/0", "broken_file.py, line 1: ZeroDivisionError: division by zero"),
+        ("\nraise SystemExit(3)", "broken_file.py, line 2: SystemExit: 3"),
         (
             "import nothing_of_this_name",
-            "ModuleNotFoundError: No module named 'nothing_of_this_name'",
+            "broken_file.py, line 1: ModuleNotFoundError: No module named 'nothing_of_this_name'",
         ),
         ("def", "SyntaxError: invalid syntax (broken_file.py, line 1)"),
     ],

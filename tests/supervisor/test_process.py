@@ -112,7 +112,7 @@ def test_a_file_that_does_not_import_is_refused(tmp_path: Path) -> None:
     with ScriptedServer(answer(200, HEALTH)) as server:
         sentence = refused(make_folder(tmp_path / "box", server.url, routines="import nowhere_"))
     assert sentence.endswith(
-        "routines.py does not import: ModuleNotFoundError: No module named 'nowhere_'"
+        "routines.py does not import: routines.py, line 1: ModuleNotFoundError: No module named 'nowhere_'"
     )
 
 
