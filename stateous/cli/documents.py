@@ -39,6 +39,8 @@ def _read(text: str, *, option: str) -> dict[str, Any]:
         value = _json(Path(text[1:]).read_bytes(), of=f"the file {text[1:]} of {option}")
     elif equals and not text.lstrip().startswith(("{", "[", '"')):
         return {key: _pair_value(value)}
+    elif text.strip() and not text.lstrip().startswith("{"):
+        value = None  # a word, or JSON that is no object: neither is what this option takes
     else:
         value = _json(os.fsencode(text), of=f"the value of {option}")
     if not isinstance(value, dict):

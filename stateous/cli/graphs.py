@@ -19,6 +19,10 @@ def read_graph(path: Path) -> Graph:
 
     Raises NotAGraph or InvalidGraph with the file's name in the sentence, OSError when it cannot be read.
     """
+    if path.suffix == ".py" or path.is_dir():
+        raise NotAGraph(
+            f"{path} is not a graph file: run stateous compile {path}, and serve the file that it writes"
+        )
     try:
         document: object = msgspec.json.decode(path.read_bytes())
     except (msgspec.DecodeError, RecursionError, ValueError) as error:

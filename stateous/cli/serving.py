@@ -43,7 +43,12 @@ class Serving(msgspec.Struct, frozen=True, kw_only=True):
         """
         open_log()
         with bind_socket(host, port) as listening:
-            run_loop(self._serve(listening))
+            serving = self._serve(listening)
+            try:
+                run_loop(serving)
+            finally:
+                # A signal may come before its first step: Python would warn that it was never awaited.
+                serving.close()
 
     async def _serve(self, listening: socket.socket) -> None:
         interrupts = Interrupts()

@@ -92,5 +92,5 @@ def _main_of(module: ModuleType, path: Path) -> Workflow:
         raise NoWorkflow(f"{path} has no main workflow: each one is run by a state of another one")
     names = ", ".join(f"'{workflow.name}'" for workflow in mains)
     raise NoWorkflow(
-        f"{path} has {len(mains)} workflows that no state runs, and there is one main workflow: {names}"
+        f"{path} has {len(mains)} main workflows: {names}; keep one, or run the others in a parallel state of it"
     )

@@ -92,7 +92,11 @@ def test_a_command_line_that_cannot_be_read_is_said_in_one_line(
             ("serve", "g.json", "--listen", "8080"),
             "error: --listen takes HOST:PORT, for example 127.0.0.1:8080, not '8080'\n",
         ),
-        (("token", "start", "T", "--context", "word"), "error: the value of --context is not JSON"),
+        (("token", "start", "T", "--context", "{"), "error: the value of --context is not JSON"),
+        (
+            ("token", "start", "T", "--context", "word"),
+            "error: --context takes a JSON object, key=",
+        ),
         (("token", "start", "T", "--context", "@no.json"), "error: no.json: no such file or "),
         (
             ("token", "report", "1"),
@@ -149,6 +153,17 @@ def test_no_error_shows_a_password(arguments: tuple[str, ...], tmp_path: Path) -
     assert done.stderr.startswith("error: ")
     for part in ("pa%", "%ss", "pass"):
         assert part not in done.stderr.replace("password", "")
+
+
+def test_serve_says_what_to_do_with_a_workflow_that_is_not_compiled(tmp_path: Path) -> None:
+    assert stateous("init", "workflow", "orders", cwd=tmp_path).returncode == 0
+    for source in ("orders", "orders/flow.py"):
+        done = stateous("serve", source, cwd=tmp_path)
+        assert done.returncode == 1
+        assert done.stderr == (
+            f"error: {source} is not a graph file: run stateous compile {source}, "
+            "and serve the file that it writes\n"
+        )
 
 
 def test_who_stops_reading_ends_the_command_quietly() -> None:

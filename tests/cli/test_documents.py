@@ -51,6 +51,12 @@ def test_anything_else_is_refused_in_one_sentence(text: str) -> None:
         read(text)
 
 
+@pytest.mark.parametrize("text", ["word", "5", "[1", '"text'])
+def test_what_begins_as_no_object_is_told_what_is_taken(text: str) -> None:
+    with pytest.raises(NotADocument, match="takes a JSON object, key=value, @FILE, or - for stdin"):
+        read(text)
+
+
 def test_a_file_that_is_not_there_is_an_error_of_the_file() -> None:
     with pytest.raises(FileNotFoundError):
         read("@nowhere.json")

@@ -166,7 +166,10 @@ one, other = Workflow("one"), Workflow("other")
     ("text", "said"),
     [
         ("", "has no workflow"),
-        (TWO, "has 2 workflows that no state runs, and there is one main workflow: 'one', 'other'"),
+        (
+            TWO,
+            "has 2 main workflows: 'one', 'other'; keep one, or run the others in a parallel state of it",
+        ),
         (
             TWO + "one.state('s', parallel=[other]); other.state('s', parallel=[one])",
             "each one is run by a state of another one",
