@@ -9,12 +9,23 @@ from collections.abc import AsyncGenerator, Generator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from stateous.store.store import Store
 from tests.databases import DIALECTS, SHARED_VARIABLE, Clock, Database, new_database
 from tests.postgres import drop_template_in, stop_server_in
 
 _OWNER = pytest.StashKey[bool]()
+
+# A busy machine is no fault of the code, and a run of the suite is to be the same as the last one. Other
+# examples than these are looked for with STATEOUS_DEEP.
+settings.register_profile(
+    "stateous",
+    deadline=None,
+    derandomize="STATEOUS_DEEP" not in os.environ,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("stateous")
 
 
 def pytest_configure(config: pytest.Config) -> None:
