@@ -276,10 +276,13 @@ class Draft:
                 family.changed_tokens.add(name)
 
     def _park(self, token: str) -> None:
-        """A queued task and pending timers follow the pause of their token (they are saved with it)."""
-        task = self._tokens[token].task
-        if task is not None and task not in self._tasks:
-            self._tasks[task] = self.task(task)
+        """A queued task and pending timers follow the pause of their token (they are saved with it).
+
+        A task that is worked on does not: a heartbeat may renew its lease meanwhile, without our lock.
+        """
+        task = self.open_task(self._tokens[token])
+        if task is not None and task.status == "queued":
+            self._tasks.setdefault(task.id, task)
         for timer in self.pending_timers(token):
             self._timers.setdefault(timer.id, timer)
 

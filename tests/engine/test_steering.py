@@ -86,6 +86,17 @@ def test_a_pause_and_a_resume_go_through_the_whole_family() -> None:
     world.check_invariants()
 
 
+def test_a_pause_writes_no_task_that_is_worked_on() -> None:
+    """Its lease may be renewed at the same time; what was read of it must not be written back."""
+    world = reviewed()
+    held = world.work("security/look").task
+    read = world.tasks[held]
+    for steer in (Pause, Resume):
+        assert isinstance(world.do(steer("C")), Moved)
+        assert world.tasks[held] is read
+    world.check_invariants()
+
+
 def test_a_pause_leaves_children_alone_that_have_ended() -> None:
     world = reviewed()
     world.fire(FAMILY[1], "passed", {"approved": True})
