@@ -41,6 +41,7 @@ class Batch:
         self.commands = commands
         self.answers: list[Answer | Refusal | Skipped] = []
         self.faults: list[Exception] = []
+        self._needed: tuple[object, ...] = ()
 
     @property
     def asks(self) -> list[Ask]:
@@ -63,13 +64,21 @@ class Batch:
             return Skipped()
         try:
             return decide(self._rules, facts, command, now)
-        except Need:
-            raise
+        except Need as need:
+            needed = (len(self.answers), *need.asked)
+            if needed != self._needed:
+                self._needed = needed
+                raise
+            # Asked for ever, a row that somebody removed by hand would stop the whole lane.
+            return self._failed(LookupError(f"a row is missing in the database: {need.asked}"))
         except Refusal as refusal:
             return refusal
         except Exception as fault:  # noqa: BLE001 - answered, and told to the lane
-            self.faults.append(fault)
-            return Unexpected("the control plane could not decide this command")
+            return self._failed(fault)
+
+    def _failed(self, fault: Exception) -> Refusal:
+        self.faults.append(fault)
+        return Unexpected("the control plane could not decide this command")
 
 
 def ask_of(command: Command) -> Ask:

@@ -65,6 +65,11 @@ class Need(Exception):
         self.ids = ids
         self.grants = grants
 
+    @property
+    def asked(self) -> tuple[object, ...]:
+        """All of it as a value: the same twice means that it was looked for, and is not there."""
+        return self.root, self.tokens, self.free, self.tasks, self.held, self.ids, self.grants
+
 
 class Facts:
     """Everything that a batch has read, grown in place by each `Need`.

@@ -221,6 +221,19 @@ def test_a_fault_answers_its_own_command_and_leaves_its_family_as_it_was() -> No
     assert world.rows() == before
 
 
+def test_a_row_that_is_missing_is_a_fault_and_is_not_asked_for_again_and_again() -> None:
+    world = gate(("s", "s", "go"))
+    world.start("U")
+    del world.tasks[1]
+    before = world.rows()
+    needs = world.needs
+    batch = world.decided([Fire("T", "go"), Note(task=2, text="on"), Fire("T", "go")])
+    assert kinds_of([*batch.answers]) == ["Unexpected", "TaskNotHeld", "Unexpected"]
+    assert [type(fault) for fault in batch.faults] == [LookupError, LookupError]
+    assert world.needs == needs + 2
+    assert world.rows() == before
+
+
 def test_a_batch_goes_on_after_a_fault() -> None:
     world = broken()
     commands: list[Command] = [
