@@ -166,6 +166,26 @@ async def test_a_hold_that_was_cut_is_taken_back(postgres: Database) -> None:
         await hold.give_up()
 
 
+async def test_a_hold_whose_server_cannot_be_used_for_a_while_is_taken_back(
+    postgres: Database,
+) -> None:
+    place = Place(postgres.url, schema="stateous")
+    hold = Hold(place)
+    assert await hold.take()
+    await hold.raise_epoch()
+    try:
+        await raw(postgres, KILL_THE_OTHERS)
+        place.url = "postgresql://%zz"
+        for _ in range(2):
+            await hold.ping()
+        assert hold.is_held
+        place.url = postgres.url
+        await hold.ping()
+        assert not await Hold(place).take()
+    finally:
+        await hold.give_up()
+
+
 async def test_a_hold_that_another_took_meanwhile_is_lost(postgres: Database) -> None:
     place = Place(postgres.url, schema="stateous")
     first, second = Hold(place), Hold(place)

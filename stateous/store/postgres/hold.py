@@ -108,7 +108,8 @@ class Hold:
                 log.info("hold.taken_back", epoch=self.epoch)
             if await self._epoch_now() != self.epoch:
                 self.lose()
-        except psycopg.Error as error:
+        except (psycopg.Error, CannotOpen) as error:
+            # Whatever answers now: the next ping must come all the same.
             log.warning("hold.cut", reason=reason_of(error))
             await self._close()
 
