@@ -10,20 +10,25 @@ from litestar.exceptions import ClientException, MethodNotAllowedException, NotF
 from litestar.openapi import OpenAPIConfig
 from litestar.types import ASGIApp
 
-from stateous.api import about, tasks, tokens
+from stateous.api import about, shapes, tasks, testing, tokens
 from stateous.api.document import OpenAPIDocument
 from stateous.api.gate import Gate, no_such_path
-from stateous.api.plane import Plane
+from stateous.api.plane import ManualTime, Plane
 from stateous.api.refusals import Asked, log_unexpected, refused
 from stateous.model.refusals import BadRequest, MethodNotAllowed, Refusal, Unexpected
 
 
-def build_app(plane: Plane) -> ASGIApp:
-    """The HTTP API of this control plane; it neither starts nor stops it."""
+def build_app(plane: Plane, *, time: ManualTime | None = None) -> ASGIApp:
+    """The HTTP API of this control plane; it neither starts nor stops it.
+
+    Only with the `time` of a manual clock are there routes that move it.
+    """
+    for_tests = testing.ROUTES if time is not None else ()
+    told = shapes.SHAPES if time is None else (*shapes.SHAPES, *shapes.FOR_TESTS)
     return Gate(
         Litestar(
-            [*tokens.ROUTES, *tasks.ROUTES, *about.ROUTES],
-            state=State({"plane": plane}),
+            [*tokens.ROUTES, *tasks.ROUTES, *about.ROUTES, *for_tests],
+            state=State({"plane": plane, "time": time}),
             exception_handlers={Exception: _not_routed},
             logging_config=None,
             openapi_config=OpenAPIConfig(
@@ -31,7 +36,7 @@ def build_app(plane: Plane) -> ASGIApp:
                 version=version("stateous"),
                 description=_ABOUT,
                 path="/openapi.json",
-                render_plugins=[OpenAPIDocument()],
+                render_plugins=[OpenAPIDocument(told)],
             ),
         )
     )

@@ -97,13 +97,14 @@ def described(
 class OpenAPIDocument(OpenAPIRenderPlugin):
     """Serves the document that Litestar made of the operations, with the shapes they refer to."""
 
-    def __init__(self) -> None:
+    def __init__(self, shapes: Sequence[Shape]) -> None:
         super().__init__(path="/", media_type="application/json")  # pyright: ignore[reportArgumentType]
+        self._shapes = shapes
         self._rendered: bytes | None = None
 
     def render(self, request: Request[Any, Any, Any], openapi_schema: dict[str, Any]) -> bytes:  # noqa: ARG002 - Litestar names it
         if self._rendered is None:
-            document = {**openapi_schema, "components": {"schemas": components()}}
+            document = {**openapi_schema, "components": {"schemas": components(self._shapes)}}
             self._rendered = msgspec.json.encode(document)
         return self._rendered
 

@@ -8,7 +8,7 @@ from litestar.openapi.spec import OpenAPIType, Schema
 
 from stateous.api import shapes
 from stateous.api.document import Told, described, in_path, many, one, one_of, parameter
-from stateous.api.replies import Duplicate, Entry, Grant, Grants, Health, Lost, Token
+from stateous.api.replies import Clock, Duplicate, Entry, Grant, Grants, Health, Lost, Token
 from stateous.model.refusals import (
     AttemptOver,
     BadRequest,
@@ -243,4 +243,11 @@ HEALTH: Final = described(
     "Say what is served, and by which version",
     answers={200: Told("It serves.", one(Health))},
     refusals=(NotServing,),
+)
+ADVANCE: Final = described(
+    "clock_advance",
+    "Move the manual clock on, and decide what is due then",
+    body=shapes.AdvanceBody,
+    answers={200: Told("The time after it.", one(Clock))},
+    refusals=(*_BODY, InvalidArgument, *_DATABASE),
 )

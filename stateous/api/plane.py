@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Protocol, cast
 
 from stateous.engine.answers import Answer, Granted
@@ -49,6 +49,14 @@ class Plane(Protocol):
 
     async def history(self, token: str, *, after: int = 0, limit: int | None = None) -> list[Entry]:
         """A token's ledger in order; raises TokenNotFound."""
+        ...
+
+
+class ManualTime(Protocol):
+    """The clock of a control plane that was started for tests."""
+
+    async def advance(self, by: timedelta) -> datetime:
+        """Move the clock on, and decide what is due; the time after it. May raise a Refusal."""
         ...
 
 

@@ -137,6 +137,12 @@ class Health(msgspec.Struct):
     version: str
 
 
+class Clock(msgspec.Struct):
+    """The time of a manual clock."""
+
+    now: datetime
+
+
 def reply(value: Any, *, status: int = 200) -> Reply:
     """The value as JSON. Any object of the API, or a list of them."""
     return Reply(status, _encode(value))

@@ -5,12 +5,13 @@ A fault has its own code and its place in an order, which a schema cannot say; `
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from stateous.api.replies import Duplicate, Entry, Grant, Grants, Health, Lost, Token
+from stateous.api.replies import Clock, Duplicate, Entry, Grant, Grants, Health, Lost, Token
 from stateous.model.wire import fields
 
 Document = dict[str, Any]
@@ -88,6 +89,12 @@ class MemoryBody(Struct):
     attempt: Task | UnsetType | None = UNSET
 
 
+class AdvanceBody(Struct):
+    """By how many seconds the clock is moved on."""
+
+    advance: Annotated[float, Meta(ge=0, le=fields.LONGEST_ADVANCE)]
+
+
 SHAPES: Final[tuple[type[Struct], ...]] = (
     StartBody,
     FireBody,
@@ -104,6 +111,8 @@ SHAPES: Final[tuple[type[Struct], ...]] = (
     Entry,
     Health,
 )
+FOR_TESTS: Final[tuple[type[Struct], ...]] = (AdvanceBody, Clock)
+"""Of the routes that are there with a manual clock only."""
 
 
 def reference(shape: type[Struct]) -> str:
@@ -111,7 +120,7 @@ def reference(shape: type[Struct]) -> str:
     return f"#/components/schemas/{shape.__name__}"
 
 
-def components() -> dict[str, Any]:
-    """The JSON Schema of every shape, by name."""
-    _, found = msgspec.json.schema_components(SHAPES, ref_template="#/components/schemas/{name}")
+def components(shapes: Sequence[type[Struct]]) -> dict[str, Any]:
+    """The JSON Schema of each of the shapes, by name."""
+    _, found = msgspec.json.schema_components(shapes, ref_template="#/components/schemas/{name}")
     return found

@@ -11,8 +11,8 @@ from typing import Annotated
 import typer
 from typer.exceptions import TyperException
 
+from stateous.cli import clock, initialise, serve, supervise, tokens
 from stateous.cli import compile as compiling
-from stateous.cli import initialise, serve, supervise, tokens
 from stateous.model.refusals import StateousError
 
 app = typer.Typer(
@@ -28,6 +28,7 @@ app.add_typer(initialise.app, name="init")
 app.command("serve")(serve.serve)
 app.command("supervise")(supervise.supervise)
 app.add_typer(tokens.app, name="token")
+app.add_typer(clock.app, name="clock")
 
 
 @app.callback(invoke_without_command=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -41,6 +41,10 @@ def serve(
         str,
         typer.Option(metavar="TIME", help="How long a task is held without a heartbeat."),
     ] = "120s",
+    clock: Annotated[
+        Literal["system", "manual"],
+        typer.Option(help="Real time; or, for tests, a time that only stateous clock moves."),
+    ] = "system",
 ) -> None:
     """Serve the workflow of a graph file until Ctrl-C."""
     from stateous.cli.graphs import read_graph
@@ -51,9 +55,14 @@ def serve(
 
     from stateous.cli.serving import Serving
 
-    Serving(graph=workflow, db=db, schema=schema, lease_for=lease_for, supervise=supervise).run(
-        host, port
-    )
+    Serving(
+        graph=workflow,
+        db=db,
+        schema=schema,
+        lease_for=lease_for,
+        supervise=supervise,
+        clock=clock,
+    ).run(host, port)
 
 
 def _read_lease(text: str) -> timedelta:

@@ -6,6 +6,7 @@ import asyncio
 import socket
 from datetime import timedelta
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 import typer
@@ -17,6 +18,7 @@ from stateous.cli.companion import Companion
 from stateous.cli.interrupts import Interrupts
 from stateous.cli.logs import open_log
 from stateous.cli.races import Race
+from stateous.control.clocks import ManualClock
 from stateous.control.compose import open_plane
 from stateous.control.plane import Plane
 from stateous.model.graph import Graph
@@ -35,6 +37,7 @@ class Serving(msgspec.Struct, frozen=True, kw_only=True):
     schema: str
     lease_for: timedelta
     supervise: Path | None
+    clock: Literal["system", "manual"]
 
     def run(self, host: str, port: int) -> None:
         """Serve until a signal asks to stop.
@@ -63,7 +66,11 @@ class Serving(msgspec.Struct, frozen=True, kw_only=True):
     async def _open(self, interrupts: Interrupts) -> Plane | None:
         """The control plane; None when a signal came before it was there."""
         opening = open_plane(
-            graph=self.graph, db=self.db, schema=self.schema, lease_for=self.lease_for
+            graph=self.graph,
+            db=self.db,
+            schema=self.schema,
+            lease_for=self.lease_for,
+            clock=ManualClock() if self.clock == "manual" else None,
         )
         async with Race() as race:
             plane = race.enter(opening)
@@ -72,11 +79,11 @@ class Serving(msgspec.Struct, frozen=True, kw_only=True):
             return plane.result() if plane.done() else None
 
     async def _answer(self, plane: Plane, listening: socket.socket, interrupts: Interrupts) -> None:
-        server = Server(build_app(plane), listening)
+        server = Server(build_app(plane, time=plane.advancer), listening)
         answering = asyncio.ensure_future(server.serve())
         companion: Companion | None = None
         try:
-            await _until_ready(server, answering, listening)
+            await _until_ready(plane, server, answering, listening)
             if self.supervise is not None:
                 companion = await Companion.start(self.supervise)
             await _until_stopped(plane, answering, companion, interrupts)
@@ -87,7 +94,7 @@ class Serving(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def _until_ready(
-    server: Server, answering: asyncio.Future[None], listening: socket.socket
+    plane: Plane, server: Server, answering: asyncio.Future[None], listening: socket.socket
 ) -> None:
     url = url_of(listening)
     async with Race() as race:
@@ -103,6 +110,13 @@ async def _until_ready(
     if is_open(listening):
         typer.echo(
             f"warning: {url} lets other computers in, and nobody is asked for a password", err=True
+        )
+    if plane.advancer is not None:
+        typer.echo(
+            "warning: the clock is manual, for tests only: it stands still at "
+            f"{msgspec.to_builtins(plane.advancer.now)}, no lease ends and no timer fires until "
+            "stateous clock advance moves it",
+            err=True,
         )
     typer.echo(f"serving on {url} (Ctrl-C stops)", err=True)
 

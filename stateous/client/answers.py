@@ -50,6 +50,12 @@ class Health(msgspec.Struct, frozen=True):
     version: str | None = None
 
 
+class Clock(msgspec.Struct, frozen=True):
+    """The time of a manual clock after it was moved."""
+
+    now: datetime
+
+
 class Occurred(msgspec.Struct, frozen=True):
     """An event that was accepted, as a grant tells it."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from datetime import datetime, timedelta
 from types import TracebackType
 from typing import Any, Self, Unpack
 
@@ -88,6 +89,10 @@ class AsyncClient:
 
     async def health(self) -> Health:
         return await self.send(calls.health())
+
+    async def advance(self, by: timedelta) -> datetime:
+        """Move the clock of a control plane that was started for tests; its time after it."""
+        return await self.send(calls.advance(by))
 
     async def send(self, call: Call[Answered]) -> Answered:
         """Send any call, again and again as it may be repeated, until it is answered or the time is over."""

@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Mapping
 from contextlib import suppress
+from datetime import datetime, timedelta
 from threading import Lock
 from types import TracebackType
 from typing import Any, Self, Unpack
@@ -95,6 +96,10 @@ class Client:
 
     def health(self) -> Health:
         return self.send(calls.health())
+
+    def advance(self, by: timedelta) -> datetime:
+        """Move the clock of a control plane that was started for tests; its time after it."""
+        return self.send(calls.advance(by))
 
     def send(self, call: Call[Answered]) -> Answered:
         """Send any call, again and again as it may be repeated, until it is answered or the time is over."""

@@ -3,19 +3,21 @@
 A call that may be carried out twice is `repeatable`: reading; starting a token (a second start answers the
 first's); firing with a key; a report with an attempt (it is applied at most once, but when the first
 answer was lost the repeat is answered `task_not_held` or `attempt_over`); a claim with a request; a
-heartbeat; a memory write. Firing without a key and steering are not: a repeat would do it twice, or be
-refused for what the first try did. A note is repeated by the supervisor, which rather writes it twice.
+heartbeat; a memory write. Firing without a key, steering and moving a clock are not: a repeat would do it
+twice, or be refused for what the first try did. A note is repeated by the supervisor, which rather writes it twice.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
 from typing import Any, Generic, Literal, TypedDict, TypeVar
 from urllib.parse import quote, urlencode
 
 import msgspec
 
 from stateous.client.answers import (
+    Clock,
     Entry,
     FiredToken,
     Grant,
@@ -133,6 +135,11 @@ def steer(token: str, verb: Literal["pause", "resume", "cancel"]) -> Call[Token]
     return _post(f"{_token(token)}/{verb}", None, read=_reads(Token), repeatable=False)
 
 
+def advance(by: timedelta) -> Call[datetime]:
+    body = {"advance": by.total_seconds()}
+    return _post("/testing/clock", body, read=_advanced, repeatable=False)
+
+
 def workflow() -> Call[dict[str, Any]]:
     return _get("/workflow", _reads(dict[str, Any]))
 
@@ -214,6 +221,10 @@ def _nothing(_status: int, _body: bytes) -> None:
 
 def _granted(status: int, body: bytes) -> Grant | None:
     return None if status == 204 else _reads(Grant)(status, body)
+
+
+def _advanced(status: int, body: bytes) -> datetime:
+    return _reads(Clock)(status, body).now
 
 
 def _started(status: int, body: bytes) -> StartedToken:

@@ -1,4 +1,4 @@
-"""Where the control plane's time comes from: real time that never runs backwards."""
+"""Where the control plane's time comes from: real time that never runs backwards, or a hand that moves it."""
 
 from __future__ import annotations
 
@@ -21,3 +21,18 @@ class SystemClock:
         """The time now, aware, in UTC, in whole microseconds."""
         microseconds = (time.monotonic_ns() + self._offset) // 1000
         return _EPOCH + timedelta(microseconds=microseconds)
+
+
+class ManualClock:
+    """A clock for tests: it stands still at real time, until it is moved on. It never runs backwards."""
+
+    def __init__(self) -> None:
+        self._now = SystemClock()()
+
+    def __call__(self) -> datetime:
+        """The time that it was moved to, aware, in UTC, in whole microseconds."""
+        return self._now
+
+    def move_to(self, now: datetime) -> None:
+        """Move on to this time; a time that is over already changes nothing."""
+        self._now = max(self._now, now)

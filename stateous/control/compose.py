@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 
 import msgspec
 
-from stateous.control.clocks import SystemClock
+from stateous.control.clocks import ManualClock, SystemClock
 from stateous.control.plane import Plane
 from stateous.engine.rules import Rules
 from stateous.model.graph import Graph
@@ -34,6 +34,7 @@ async def open_plane(
 ) -> Plane:
     """Open the database, check the graph against the one on record, and start the lanes and the clock.
 
+    A ManualClock begins at the later of real time and the last time that the database knows of.
     Raises CannotOpen with one sentence. `Plane.stop` closes everything again.
     """
     clock = clock or SystemClock()
@@ -41,6 +42,8 @@ async def open_plane(
     await store.open()
     try:
         await _take_graph(store, graph, serving or _name())
+        if isinstance(clock, ManualClock) and (last := await store.clock_read()) is not None:
+            clock.move_to(last)
     except BaseException:
         await store.close()
         raise

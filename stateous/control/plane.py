@@ -8,7 +8,9 @@ from datetime import datetime, timedelta
 
 import msgspec
 
+from stateous.control.advancing import Advancer
 from stateous.control.claims import ClaimLane
+from stateous.control.clocks import ManualClock
 from stateous.control.heartbeats import HeartbeatLane
 from stateous.control.lane import TokenLane
 from stateous.control.ticking import Ticker
@@ -24,7 +26,10 @@ LOOK_EVERY = 0.5
 
 
 class Plane:
-    """Decides and remembers. Made by `compose`; every method raises refusals."""
+    """Decides and remembers. Made by `compose`; every method raises refusals.
+
+    With a ManualClock nothing ticks by itself: `advancer` moves it. With any other there is no `advancer`.
+    """
 
     def __init__(
         self,
@@ -41,11 +46,15 @@ class Plane:
         self._claims = ClaimLane(store, rules)
         self._heartbeats = HeartbeatLane(store, clock=clock, lease_for=rules.lease_for)
         self.ticker = Ticker(store, self._lane, clock=clock)
+        self.advancer: Advancer | None = None
+        if isinstance(clock, ManualClock):
+            self.advancer = Advancer(store, self.ticker, clock=clock)
         self._ticking: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
-        """Start the clock."""
-        self._ticking = asyncio.get_running_loop().create_task(self.ticker.run())
+        """Start the clock, unless it is moved by hand."""
+        if self.advancer is None:
+            self._ticking = asyncio.get_running_loop().create_task(self.ticker.run())
 
     async def stop(self) -> None:
         """Stop the clock, finish what is in flight, give the database back."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
+from typing import Final
 
 from stateous.engine.answers import Answer, Done
 from stateous.engine.commands import EndLease, FireTimer
@@ -13,7 +14,18 @@ from stateous.engine.joins import accept, fail
 from stateous.engine.plans import Ambiguous, Refused, Taken
 from stateous.engine.routing import route_event
 from stateous.model.durations import say_duration
-from stateous.model.refusals import EventNotAllowed
+from stateous.model.refusals import EventNotAllowed, InvalidArgument
+
+LATEST: Final = datetime(9000, 1, 1, tzinfo=UTC)
+"""As far as a clock can be moved: what is set then and due later is still a time."""
+
+
+def advanced(now: datetime, by: timedelta) -> datetime:
+    """The time of a manual clock that is moved on by this, 0 or more. Raises InvalidArgument."""
+    if by > LATEST - now:
+        msg = f"a clock can be moved to the year {LATEST.year} at most"
+        raise InvalidArgument(msg)
+    return now + by
 
 
 def end_lease(draft: Draft, command: EndLease, now: datetime) -> Answer:

@@ -102,6 +102,14 @@ class Store(Protocol):
         """Put the graph on record, and who serves since when."""
         ...
 
+    async def clock_read(self) -> datetime | None:
+        """The last time that the database knows of: kept by `clock_write`, or of a decision; None if none."""
+        ...
+
+    async def clock_write(self, now: datetime) -> None:
+        """Keep the time that a manual clock is moved to. Raises NotCommitted, NotServing."""
+        ...
+
     async def batch_decide(self, batch: Batch, *, wait_for: float | None = None) -> None:
         """Lock, read, let the batch decide, save, commit.
 

@@ -55,6 +55,11 @@ def _time_or_none(value: datetime | str | None) -> datetime | None:
     return None if value is None else time_value(value)
 
 
+def latest_of(row: Row) -> datetime | None:
+    """The latest of the moments in a row; None when there is none."""
+    return max((time_value(value) for value in row if value is not None), default=None)
+
+
 def token_of(row: Row) -> Token:
     """The token in the first 19 columns of a row."""
     return Token(

@@ -37,7 +37,7 @@ def loaded_by(*arguments: str) -> set[str]:
 def test_help_names_every_command_and_loads_nothing_heavy() -> None:
     done = stateous("--help")
     assert done.returncode == 0
-    for name in ("compile", "init", "serve", "supervise", "token"):
+    for name in ("compile", "init", "serve", "supervise", "token", "clock"):
         assert name in done.stdout
     assert not loaded_by("--help") & (HEAVY | {"rich"})
 
@@ -47,6 +47,7 @@ def test_help_names_every_command_and_loads_nothing_heavy() -> None:
     [
         ("token", "show", "T", "--url", "http://127.0.0.1:1", "--help"),
         ("token", "show", "T", "--url", "ftp://nowhere"),
+        ("clock", "advance", "6h", "--url", "ftp://nowhere"),
         ("compile", "nowhere/flow.py"),
         ("serve", "nowhere.json"),
         ("serve", "nowhere.json", "--listen", "nonsense"),
@@ -71,6 +72,9 @@ def test_the_version_is_said() -> None:
         (("serve", "g.json", "--nonsense"), "error: no such option: --nonsense"),
         (("nonsense",), "error: no such command 'nonsense'."),
         (("token",), "error: missing command."),
+        (("serve", "g.json", "--clock", "sundial"), "error: invalid value for '--clock': "),
+        (("clock", "advance"), "error: missing argument 'TIME'."),
+        (("clock", "advance", "-1"), "error: no such option: -1"),
         (("token", "report", "x", "e"), "error: invalid value for 'TASK': "),
     ],
 )
@@ -102,6 +106,11 @@ def test_a_command_line_that_cannot_be_read_is_said_in_one_line(
             ("token", "report", "1"),
             "error: a report takes an EVENT or --failed TEXT, one of the two",
         ),
+        (
+            ("clock", "advance", "6 hours"),
+            "error: the clock is moved by a time, for example 6h or 90 (seconds): '6 hours' is not a",
+        ),
+        (("clock", "advance", "315360001"), "error: the clock is moved by a time, for example"),
         (("init", "supervisor", "no.json", "folder"), "error: no.json: no such file or directory"),
     ],
 )

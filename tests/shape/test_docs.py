@@ -10,7 +10,7 @@ import msgspec
 import pytest
 import yaml
 
-from stateous.api import about, shapes, tasks, tokens
+from stateous.api import about, shapes, tasks, testing, tokens
 from stateous.api.refusals import STATUS
 from stateous.client.errors import BY_CODE
 from stateous.model.sentences import SENTENCES
@@ -23,7 +23,7 @@ PAGES = [
     *sorted((ROOT / "docs").glob("*.md")),
 ]
 SOURCES = ("stateous", "supervisor")
-HANDLERS = [*tokens.ROUTES, *tasks.ROUTES, *about.ROUTES]
+HANDLERS = [*tokens.ROUTES, *tasks.ROUTES, *about.ROUTES, *testing.ROUTES]
 
 
 def sources(*folders: str) -> Iterator[str]:
@@ -72,7 +72,9 @@ def test_each_route_is_in_the_docs(handler: object) -> None:
             assert f"`{method} {shown}`" in DOCS["http.md"]
 
 
-@pytest.mark.parametrize("shape", shapes.SHAPES, ids=lambda shape: shape.__name__)
+@pytest.mark.parametrize(
+    "shape", [*shapes.SHAPES, *shapes.FOR_TESTS], ids=lambda shape: shape.__name__
+)
 def test_each_field_of_a_body_and_of_an_answer_is_in_the_docs(shape: type[msgspec.Struct]) -> None:
     for field in msgspec.structs.fields(shape):
         assert re.search(rf"`[^`]*\b{field.name}\b[^`]*`", DOCS["http.md"]), field.name

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import timedelta
 from typing import Any, Final, cast
 
-from stateous.model.durations import parse_duration
+from stateous.model.durations import LONGEST, parse_duration
 from stateous.model.names import REQUEST_ID, TOKEN_ID
 from stateous.model.refusals import (
     InvalidArgument,
@@ -23,6 +24,7 @@ LONGEST_NOTE: Final = 500
 LONGEST_MEMORY_KEY: Final = 128
 MOST_IN_A_LIST: Final = 1000
 LONGEST_WAIT: Final = 60
+LONGEST_ADVANCE: Final = int(LONGEST.total_seconds())
 
 _SHOWN: Final = 128
 
@@ -121,6 +123,16 @@ def wait_for(body: Body) -> float:
     ):
         raise InvalidArgument(f"'wait' is a number of seconds from 0 to {LONGEST_WAIT}")
     return float(value)
+
+
+def advance(body: Body) -> timedelta:
+    """`advance`: by how many seconds a clock is moved on, to a microsecond. Raises InvalidBody, InvalidArgument."""
+    value = body.fields.get("advance")
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise InvalidBody(f"'advance' is a number of seconds, not {kind_of(value)}")
+    if not 0 <= value <= LONGEST_ADVANCE:
+        raise InvalidArgument(f"'advance' is a number of seconds from 0 to {LONGEST_ADVANCE}")
+    return timedelta(seconds=value)
 
 
 def attempt(body: Body, refusal: type[Refusal], *, largest: int | None = None) -> int | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from typing import Any
 
 import psycopg
 from psycopg_pool import PoolTimeout
@@ -12,7 +13,7 @@ from stateous.engine.commands import Beat
 from stateous.engine.family import Entry, Token
 from stateous.model.refusals import NotServing
 from stateous.store.migrate import is_up_to_date
-from stateous.store.postgres.batches import Batches
+from stateous.store.postgres.batches import Batches, check_held
 from stateous.store.postgres.beats import Beats
 from stateous.store.postgres.claims import Claims
 from stateous.store.postgres.faults import not_committed
@@ -31,6 +32,7 @@ from stateous.store.store import (
     ClaimBatch,
     OnRecord,
 )
+from stateous.store.values import latest_of
 
 
 class PostgresStore:
@@ -126,11 +128,21 @@ class PostgresStore:
             "graph": graph,
             "serving": serving,
             "since": self._clock(),
-            "epoch": self._hold.epoch,
         }
+        await self._write("graph_write", values)
+
+    async def clock_read(self) -> datetime | None:
+        return latest_of((await self._reads.rows("clock_read"))[0])
+
+    async def clock_write(self, now: datetime) -> None:
+        await self._write("clock_write", {"clock": now})
+
+    async def _write(self, name: str, values: dict[str, Any]) -> None:
+        """Run a statement that writes behind the epoch. Raises NotCommitted, NotServing."""
+        check_held(self._hold)
         async with self._lane_seats.taken() as connection:
             try:
-                cursor = await run(connection, "graph_write", values)
+                cursor = await run(connection, name, {**values, "epoch": self._hold.epoch})
                 written = await cursor.fetchall()
             except psycopg.Error as error:
                 raise not_committed(error, connection) from None

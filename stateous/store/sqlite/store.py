@@ -31,7 +31,7 @@ from stateous.store.store import (
     NotCommitted,
     OnRecord,
 )
-from stateous.store.values import LARGEST, Row, entry_of, token_of
+from stateous.store.values import LARGEST, Row, entry_of, latest_of, token_of
 from stateous.store.wanted import can_be_kept
 
 Result = TypeVar("Result")
@@ -120,6 +120,12 @@ class SqliteStore:
             serving=serving,
         )
         await self._decide(call)
+
+    async def clock_read(self) -> datetime | None:
+        return latest_of((await self._rows("clock_read"))[0])
+
+    async def clock_write(self, now: datetime) -> None:
+        await self._decide(partial(self._writer.clock_write, now))
 
     async def batch_decide(self, batch: Batch, *, wait_for: float | None = None) -> None:
         await self._decide(partial(self._writer.batch_decide, batch, wait_for=wait_for))

@@ -132,6 +132,12 @@ class Writer:
             }
             run(self._open, "graph_write", values)
 
+    def clock_write(self, now: datetime) -> None:
+        """As Store.clock_write."""
+        with self._transaction():
+            self._check()
+            run(self._open, "clock_write", {"clock": time_text(now), "epoch": self.hold.epoch})
+
     def batch_decide(self, batch: Batch, *, wait_for: float | None) -> None:
         """As Store.batch_decide."""
         gathered = Gathered()
