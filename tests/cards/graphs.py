@@ -67,6 +67,7 @@ def sdlc(*, join: str = "all", more: tuple[Json, ...] = (), **without: bool) -> 
         {"from": "__start__", "to": "reviews", "when": "ctx['size'] > 99"},
         {"from": "__start__", "to": "reviews", "when": "ctx['size'] == 0"},
         {"from": "triage", "to": "coding", "on": "sorted"},
+        {"from": "triage", "to": "triage", "on": "counted", "when": "count('counted') < 2"},
         {"from": "triage", "to": "coding", "on": "counted", "when": "count('counted') == 2"},
         {"from": "coding", "to": "testing", "on": "coded"},
         {"from": "coding", "to": "triage", "on": "stuck", "when": "ctx['size'] > 1"},
