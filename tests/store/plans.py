@@ -52,14 +52,18 @@ class Planned:
         self._text = _PARAMETER.sub(lambda found: f"${names.index(found[1]) + 1}", text)
         self._values = [values[each] for each in names]
 
+    async def name_it(self, connection: AsyncConnection[Any]) -> None:
+        """Prepare it; it is planned when it is run first."""
+        await connection.execute(f"prepare {self.name} as {self._text}".encode())
+
     async def prepare(self, connection: AsyncConnection[Any]) -> None:
         """Prepare it and run it once, so that its plan is made now and kept."""
-        await connection.execute(f"prepare {self.name} as {self._text}".encode())
+        await self.name_it(connection)
         await connection.execute(self._execution())
 
     async def explain(self, connection: AsyncConnection[Any]) -> dict[str, Any]:
         """The plan as it ran."""
-        explained = sql.SQL("explain (analyze, format json) ") + self._execution()
+        explained = sql.SQL("explain (analyze, buffers, format json) ") + self._execution()
         cursor = await connection.execute(explained)
         row = await cursor.fetchone()
         assert row is not None
