@@ -6,7 +6,7 @@ import json
 import socket
 import threading
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -19,6 +19,7 @@ from stateous.model.refusals import (
     Refusal,
     TokenNotActive,
     TokenNotFound,
+    Unexpected,
 )
 from tests.client.servers import TOKEN, ScriptedServer, answer, refusal
 
@@ -241,3 +242,14 @@ def test_https_where_http_is_spoken_is_said_as_such(use: Use) -> None:
 def test_a_token_that_is_not_active_raises_what_its_code_says(use: Use) -> None:
     with ScriptedServer(refusal(409, "token_not_active")) as server, pytest.raises(TokenNotActive):
         use(server.url, "pause", "A")
+
+
+def test_a_clock_is_moved_by_seconds_and_never_moved_again(use: Use) -> None:
+    with ScriptedServer(answer(200, {"now": "2026-01-02T09:04:05.000006Z"})) as server:
+        now = use(server.url, "advance", timedelta(hours=6, microseconds=1))
+    assert now == datetime(2026, 1, 2, 9, 4, 5, 6, UTC)
+    assert server.received[0].path == "/testing/clock"
+    assert server.received[0].json == {"advance": 21600.000001}
+    with ScriptedServer(refusal(500, "unexpected")) as server, pytest.raises(Unexpected):
+        use(server.url, "advance", timedelta(hours=6))
+    assert len(server.received) == 1

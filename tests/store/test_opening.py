@@ -6,6 +6,7 @@ import asyncio
 import shutil
 import subprocess
 import sys
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -68,6 +69,24 @@ async def test_who_lost_the_epoch_writes_nothing_more(
     with pytest.raises(NotServing):
         await store.graph_record(**SERVING, serving="me")
     assert await store.token_read("T") is None
+
+
+async def test_the_latest_of_the_clock_and_the_tokens_is_the_last_time(
+    database: Database, store: Store
+) -> None:
+    assert await store.clock_read() is None
+    await write(store, Changes(new_tokens=[token("T")]))
+    assert await store.clock_read() == AT
+    await store.clock_write(AT - timedelta(hours=1))
+    assert await store.clock_read() == AT
+    later = datetime(9000, 1, 1, tzinfo=UTC)
+    await store.clock_write(later)
+    assert await store.clock_read() == later
+    await raw(database, "update control_plane set epoch = epoch + 1")
+    for _ in range(2):
+        with pytest.raises(NotServing):
+            await store.clock_write(later + timedelta(hours=1))
+    assert await store.clock_read() == later
 
 
 async def test_claims_and_heartbeats_look_at_the_epoch_too(
