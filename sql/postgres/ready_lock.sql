@@ -1,6 +1,7 @@
 -- Locks ready tasks and their top tokens, by id: of each place (a set of queues that is asked together) as
 -- many as are demanded. What others hold is passed over, and the next one is taken instead; for that a few
--- more are looked at. Zero rows: nothing is ready and free.
+-- more are looked at. The top token is locked before its task, so that no lock of a family is kept that was
+-- passed over. Zero rows: nothing is ready and free.
 with asked as materialized (
     select r.place, r.queue, r.demand, r.looked_at
     from json_to_recordset(:rows) as r(place bigint, queue text, demand bigint, looked_at bigint)
@@ -29,7 +30,7 @@ cross join lateral (
         join tokens t on t.token = k.token
         join tokens o on o.token = t.root
         where k.id = c.id and k.queue = c.queue and k.status = 'queued' and not k.parked
-        for no key update of k, o skip locked
+        for no key update of o, k skip locked
     ) l
     limit p.demand
 ) f

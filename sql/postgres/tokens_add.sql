@@ -1,4 +1,5 @@
--- Adds tokens, in order of id. Fewer rows than asked: an id is taken, and nothing may be committed.
+-- Adds tokens, in order of id in lower case, which is how ids meet: two batches that add the same ones must not
+-- wait for each other in a circle. Fewer rows than asked: an id is taken, and nothing may be committed.
 with asked as materialized (
     select * from json_to_recordset(:rows) as r(
         token text, root text, parent text, workflow text, state text, status text,
@@ -13,7 +14,7 @@ with asked as materialized (
            r.context::json, r.counts::json, r.visits::json, r.entered_by::json, r.task,
            r.children_open, r.held_count, r.created_at, r.entered_at, r.changed_at,
            r.paused_at
-    from asked r order by r.token
+    from asked r order by lower(r.token collate "C")
     on conflict do nothing
     returning 1
 )
