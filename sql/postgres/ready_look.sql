@@ -1,5 +1,5 @@
 -- Looks at the first ready tasks of each queue, without locks. Zero rows: nothing is ready.
-select f.id
+select f.id, r.queue
 from json_to_recordset(:rows) as r(queue text, demand bigint)
 cross join lateral (
     select k.id from tasks k

@@ -68,8 +68,10 @@ class ClaimLane:
             for fault in batch.faults:
                 log.error("claim.failed", exc_info=fault)
             return [
-                answer if isinstance(answer, Refusal) else (answer, left)
-                for answer in batch.answers
+                answer
+                if isinstance(answer, Refusal)
+                else (answer, not left.isdisjoint(claim.states))
+                for claim, answer in zip(claims, batch.answers, strict=True)
             ]
         return [DatabaseBusy("the database did not get to the claim in time: try again")] * len(
             claims

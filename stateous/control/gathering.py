@@ -49,9 +49,10 @@ class Gatherer(Generic[Item, Result]):
             batch = [self._ready.popleft() for _ in range(count)]
             try:
                 results = await self._handle([item for item, _ in batch])
+                answers = list(zip(batch, results, strict=True))
             except Exception as fault:  # noqa: BLE001 - it is every caller's answer
-                results = [fault] * len(batch)
-            for (_, future), result in zip(batch, results, strict=True):
+                answers = [(each, fault) for each in batch]
+            for (_, future), result in answers:
                 _settle(future, result)
         self._task = None
 

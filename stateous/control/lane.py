@@ -26,6 +26,7 @@ MOST_BYTES = 8 * 1024 * 1024
 MOST_BATCHES = 2
 SMALLEST_SHARE = 16
 MOST_WAITING = 20_000
+MOST_WAITING_BYTES = 256 * 1024 * 1024
 DEADLINE_FOR = 10.0
 SWEEP_EVERY = 0.25
 SKIPS_BEFORE_ALONE = 3
@@ -49,6 +50,9 @@ class TokenLane:
         self._resting: set[Waiting] = set()
         self._batches: set[asyncio.Task[None]] = set()
         self._alone = 0
+        # All that were submitted and have no answer yet, wherever they are.
+        self._waiting = 0
+        self._bytes = 0
         self._sweep: asyncio.TimerHandle | None = None
         self._is_pump_due = False
 
@@ -61,16 +65,23 @@ class TokenLane:
             deadline=loop.time() + DEADLINE_FOR,
             size=size,
         )
-        if len(self._ready) >= MOST_WAITING:
+        if self._waiting >= MOST_WAITING or self._bytes + size > MOST_WAITING_BYTES:
             msg = "the control plane has more commands waiting than it can take: try again"
             raise DatabaseBusy(msg)
+        self._waiting += 1
+        self._bytes += size
         self._ready.append(waiting)
         self._pump_soon()
         return await waiting.answer
 
+    def _answer(self, waiting: Waiting, answer: Answer | Refusal) -> None:
+        self._waiting -= 1
+        self._bytes -= waiting.size
+        waiting.settle(answer)
+
     async def drain(self) -> None:
         """Wait until every batch in flight, and what waits for one, has been answered."""
-        while self._batches or self._ready or self._resting:
+        while self._waiting:
             if self._batches:
                 await asyncio.wait(self._batches)
             else:
@@ -106,7 +117,7 @@ class TokenLane:
             self._ready.popleft()
             if waiting.deadline <= now:
                 # A batch that fails slowly would come back before any sweep sees that it is overdue.
-                waiting.settle(_busy())
+                self._answer(waiting, _busy())
                 continue
             behind = self._behind.get(waiting.subject)
             if behind is not None:
@@ -165,13 +176,13 @@ class TokenLane:
                 waiting.tries += 1
                 skipped.append(waiting)
             else:
-                waiting.settle(answer)
+                self._answer(waiting, answer)
         self._put_off(skipped)
         self._release(batch, resting={waiting.subject for waiting in skipped})
 
     def _settle_all(self, batch: list[Waiting], refusal: Refusal) -> None:
         for waiting in batch:
-            waiting.settle(refusal)
+            self._answer(waiting, refusal)
         self._release(batch, resting=set())
 
     def _put_off_all(self, batch: list[Waiting], *, alone: bool) -> None:
@@ -182,7 +193,7 @@ class TokenLane:
             waiting.tries += 1
             waiting.failures += alone and len(batch) == 1
             if waiting.failures >= FAILURES_BEFORE_UNEXPECTED:
-                waiting.settle(Unexpected("the database refused this command"))
+                self._answer(waiting, Unexpected("the database refused this command"))
             else:
                 again.append(waiting)
         self._put_off(again)
@@ -237,14 +248,14 @@ class TokenLane:
         overdue = {waiting for waiting in self._resting if waiting.deadline <= now}
         self._resting -= overdue
         for waiting in overdue:
-            waiting.settle(_busy())
+            self._answer(waiting, _busy())
         self._release(list(overdue), resting=set())
         self._pump()
 
     def _still_waiting(self, waitings: deque[Waiting], now: float) -> list[Waiting]:
         for waiting in waitings:
             if waiting.deadline <= now:
-                waiting.settle(_busy())
+                self._answer(waiting, _busy())
         return [waiting for waiting in waitings if waiting.deadline > now]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from stateous.engine.changes import Changes
@@ -45,9 +45,10 @@ def demand_of(asks: Sequence[ClaimAsk]) -> list[dict[str, Any]]:
     return rows
 
 
-def granted_by(changes: Changes) -> set[int]:
-    """The tasks that the claims took."""
-    return {task.id for task in changes.tasks if task.status == "claimed"}
+def queues_left(looked: Mapping[int, str], changes: Changes) -> frozenset[str]:
+    """The queues of the looked-at tasks that the claims did not take."""
+    taken = {task.id for task in changes.tasks if task.status == "claimed"}
+    return frozenset(queue for task, queue in looked.items() if task not in taken)
 
 
 def supervisors_of(asks: Sequence[ClaimAsk]) -> list[str]:

@@ -118,8 +118,8 @@ class Store(Protocol):
         """
         ...
 
-    async def claims_decide(self, batch: ClaimBatch) -> bool:
-        """As `batch_decide`, for claims. Answers whether ready tasks of the asked queues were left."""
+    async def claims_decide(self, batch: ClaimBatch) -> frozenset[str]:
+        """As `batch_decide`, for claims. Answers in which of the asked queues ready tasks were left."""
         ...
 
     async def tasks_beat(

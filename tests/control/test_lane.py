@@ -206,3 +206,25 @@ async def test_a_refusal_reaches_only_its_own_caller(lane: TokenLane) -> None:
     )
     assert isinstance(results[0], EventNotAllowed)
     assert isinstance(results[1], Started)
+
+
+async def test_what_waits_is_bounded_wherever_it_waits(
+    lane: TokenLane, store: ScriptedStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lanes, "MOST_WAITING", 3)
+    monkeypatch.setattr(lanes, "MOST_WAITING_BYTES", 1000)
+    gate = asyncio.Event()
+    store.script.append(gate)
+    taken = [asyncio.ensure_future(lane.submit(order("T"), size=400))]
+    await in_flight(store, 1)
+    # These wait behind the first one, since they are of its token.
+    taken += [asyncio.ensure_future(lane.submit(order("T"), size=300)) for _ in range(2)]
+    await asyncio.sleep(0)
+    for size in (0, 1):
+        with pytest.raises(DatabaseBusy, match="more commands waiting"):
+            await lane.submit(order("U"), size=size)
+    gate.set()
+    assert all(isinstance(answer, Started) for answer in await asyncio.gather(*taken))
+    with pytest.raises(DatabaseBusy, match="more commands waiting"):
+        await lane.submit(order("U"), size=1001)
+    assert isinstance(await lane.submit(order("U"), size=1000), Started)

@@ -9,7 +9,7 @@ from typing import Any
 import psycopg
 
 from stateous.engine.facts import ClaimAsk, Need
-from stateous.store.claiming import demand_of, granted_by, looks_of, supervisors_of
+from stateous.store.claiming import demand_of, looks_of, queues_left, supervisors_of
 from stateous.store.gathering import Gathered
 from stateous.store.postgres.batches import check_epoch, check_held, decide
 from stateous.store.postgres.faults import not_committed, roll_back
@@ -34,7 +34,7 @@ class Claims:
         self._seats = seats
         self._clock = clock
 
-    async def decide(self, batch: ClaimBatch) -> bool:
+    async def decide(self, batch: ClaimBatch) -> frozenset[str]:
         """As Store.claims_decide."""
         check_held(self._hold)
         async with self._seats.taken() as connection:
@@ -59,12 +59,12 @@ class Claims:
                 await roll_back(connection)
                 raise
             await save(connection, changes, gathered, place=self._place, xid=xid)
-            return bool(looked - granted_by(changes))
+            return queues_left(looked, changes)
 
     async def _read(
         self, connection: Connection, gathered: Gathered, asks: Sequence[ClaimAsk]
-    ) -> tuple[int, str, set[int]]:
-        """Lock ready tasks, then read them. Also returns the first ready tasks, locked or not.
+    ) -> tuple[int, str, dict[int, str]]:
+        """Lock ready tasks, then read them. Also returns the first ready tasks, locked or not, by queue.
 
         The tasks to read are known only when the locks are held, so this takes two round trips.
         """
@@ -84,7 +84,7 @@ class Claims:
         gathered.add_ready(ids)
         gathered.add_memory(ids, await memory.fetchall())
         gathered.add_remembered(await remembered.fetchall())
-        looked = {row[0] for row in await look.fetchall()} if look is not None else set[int]()
+        looked = {row[0]: row[1] for row in await look.fetchall()} if look is not None else {}
         row = await epoch_read.fetchone()
         epoch, xid = row or (-1, "0")
         return epoch, xid, looked

@@ -153,7 +153,7 @@ class PostgresStore:
     async def batch_decide(self, batch: Batch, *, wait_for: float | None = None) -> None:
         await self._batches.decide(batch, wait_for=wait_for)
 
-    async def claims_decide(self, batch: ClaimBatch) -> bool:
+    async def claims_decide(self, batch: ClaimBatch) -> frozenset[str]:
         return await self._claims.decide(batch)
 
     async def tasks_beat(

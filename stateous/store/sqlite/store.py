@@ -130,7 +130,7 @@ class SqliteStore:
     async def batch_decide(self, batch: Batch, *, wait_for: float | None = None) -> None:
         await self._decide(partial(self._writer.batch_decide, batch, wait_for=wait_for))
 
-    async def claims_decide(self, batch: ClaimBatch) -> bool:
+    async def claims_decide(self, batch: ClaimBatch) -> frozenset[str]:
         return await self._decide(partial(self._writer.claims_decide, batch))
 
     async def tasks_beat(

@@ -17,7 +17,7 @@ from stateous.engine.commands import Beat
 from stateous.engine.facts import Facts, Need
 from stateous.model.refusals import NotServing
 from stateous.store.beating import Beating
-from stateous.store.claiming import granted_by, looks_of, supervisors_of
+from stateous.store.claiming import looks_of, queues_left, supervisors_of
 from stateous.store.gathering import Gathered
 from stateous.store.migrate import is_up_to_date
 from stateous.store.rows import time_text
@@ -148,25 +148,25 @@ class Writer:
         # Not before the commit: a rollback takes the count of ids back, and would hand them out again.
         self._load.leftovers.give_back(gathered.facts.ids, last=gathered.last_id)
 
-    def claims_decide(self, batch: ClaimBatch) -> bool:
+    def claims_decide(self, batch: ClaimBatch) -> frozenset[str]:
         """As Store.claims_decide."""
         gathered = Gathered()
         with self._transaction():
             connection = self._open
             self._check()
             ready: set[int] = set()
-            looked: set[int] = set()
+            looked: dict[int, str] = {}
             for wanted in looks_of(batch.asks):
                 found = [row[0] for row in run(connection, "queue_look", wanted)]
                 ready.update(found[:-1] if len(found) == wanted["demand"] else found)
-                looked.update(found)
+                looked.update(dict.fromkeys(found, wanted["queue"]))
             self._read_tasks(gathered, sorted(ready))
             gathered.add_ready(ready)
             asked = {"supervisors": supervisors_of(batch.asks)}
             gathered.add_remembered(run(connection, "remembered_read", asked))
             changes = self._decide(batch, gathered)
             self._save(changes, gathered)
-        return bool(looked - granted_by(changes))
+        return queues_left(looked, changes)
 
     def tasks_beat(
         self, beats: Sequence[Beat], *, now: datetime, leased_until: datetime
