@@ -14,7 +14,8 @@ from tests.databases import Clock, Database
 
 @pytest.fixture
 def graph(request: pytest.FixtureRequest) -> dict[str, Any]:
-    return request.module.GRAPH
+    found: Any = request.node
+    return found.module.GRAPH
 
 
 @pytest.fixture

@@ -119,5 +119,7 @@ def sdlc(*, join: str = "all", more: tuple[Json, ...] = (), **without: bool) -> 
 
 
 SDLC = sdlc()
+FILLED: Json = {"title": "a", "tags": []}
+"""The context of a token that was started with the title `a`."""
 FAMILY = ("T", "T.reviews.1.security", "T.reviews.1.outer", "T.reviews.1.outer.inner.1.style")
 """A token in `reviews`, its children, and the child of the second one."""

@@ -21,7 +21,7 @@ from tests.cards.entries import (
     task_cancelled,
     timer_set,
 )
-from tests.cards.graphs import FAMILY, SDLC
+from tests.cards.graphs import FAMILY, FILLED, SDLC
 from tests.cards.served import Served
 
 GRAPH = SDLC
@@ -97,7 +97,7 @@ async def test_an_event_that_the_state_does_not_emit_cancels_a_claimed_task(
     task = (await served.claim())["task"]
     await served.read_up("T")
     assert await served.fire("T", "counted") == served.answer(
-        "T", "triage", visit=2, context={"title": "a", "tags": [], "size": 7}
+        "T", "triage", visit=2, context={**FILLED, "size": 7}
     )
     assert await served.news("T") == [
         accepted("counted", "triage"),
@@ -197,7 +197,7 @@ async def test_an_event_that_leaves_a_parallel_state_cancels_the_children(served
     scan = (await served.claim("security/scan"))["task"]
     read = await served.task(FAMILY[3])
     await served.read_up(*FAMILY)
-    context = {"title": "a", "tags": [], "size": 0}
+    context = {**FILLED, "size": 0}
     assert await served.fire("T", "leave") == served.answer("T", "coding", context=context)
     assert await served.news("T") == [
         accepted("leave", "reviews"),
@@ -324,7 +324,7 @@ async def test_an_event_that_cannot_move_the_token_is_refused_and_recorded(
 async def test_a_bad_payload_is_refused_and_not_recorded(served: Served) -> None:
     token = await served.start("T")
     await served.read_up("T")
-    for event, payload in (
+    bad: list[tuple[str, Any]] = [
         ("coded", []),
         ("coded", "text"),
         ("coded", {"more": 1}),
@@ -333,7 +333,8 @@ async def test_a_bad_payload_is_refused_and_not_recorded(served: Served) -> None
         ("torn", {"approved": "yes"}),
         ("torn", {"approved": True, "note": "a\0b"}),
         ("checked", {"approved": None}),
-    ):
+    ]
+    for event, payload in bad:
         assert (await fire(served, "T", event, payload)).refusal == BAD_PAYLOAD
     assert await served.news("T") == []
     assert await served.token("T") == token

@@ -18,13 +18,12 @@ from tests.cards.entries import (
     timer_fired,
     timer_set,
 )
-from tests.cards.graphs import FAMILY, SDLC, sdlc
+from tests.cards.graphs import FAMILY, FILLED, SDLC, sdlc
 from tests.cards.served import Served
 
 GRAPH = SDLC
 BAD_ID = (422, "invalid_token_id")
 BAD_CONTEXT = (422, "invalid_context")
-FILLED = {"title": "a", "tags": []}
 
 
 async def test_a_start_enters_the_first_state_queues_its_task_and_sets_its_timeout(
@@ -210,7 +209,16 @@ async def test_a_bad_id_is_refused(served: Served) -> None:
 
 
 async def test_a_context_that_breaks_its_model_is_refused(served: Served) -> None:
-    for context in (None, {}, {"title": 1}, {"title": "a", "tags": None}, [], "a", {"title": "\0"}):
+    bad: list[Any] = [
+        None,
+        {},
+        {"title": 1},
+        {"title": "a", "tags": None},
+        [],
+        "a",
+        {"title": "\0"},
+    ]
+    for context in bad:
         reply = await served.post("/tokens", {"token": "T", "context": context})
         assert reply.refusal == BAD_CONTEXT
     assert (await served.post("/tokens", {"token": "T"})).refusal == BAD_CONTEXT
