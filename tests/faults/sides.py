@@ -98,7 +98,7 @@ class Side:
         assert not batch.faults
         answer = batch.answers[0]
         assert not isinstance(answer, Refusal)
-        return answer.grants, left
+        return answer.grants, bool(left)
 
 
 class Both(msgspec.Struct, frozen=True):
