@@ -1,0 +1,128 @@
+"""A store beside a world in memory: both do the same, and are compared."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from stateous.engine.answers import Granted
+from stateous.engine.batch import Batch
+from stateous.engine.claiming import ClaimBatch
+from stateous.engine.commands import (
+    Claim,
+    Command,
+    EndLease,
+    FireTimer,
+    Note,
+    Report,
+    SetMemory,
+)
+from stateous.engine.family import Entry
+from stateous.model.refusals import Refusal
+from stateous.store.store import Store
+from tests.databases import Clock
+from tests.engine.world import World
+
+
+class Twin:
+    """A store that follows the world step by step; its task ids are told apart by what the ledger says."""
+
+    def __init__(self, store: Store, world: World, clock: Clock) -> None:
+        self.store = store
+        self.world = world
+        self.clock = clock
+        self.task_ids: dict[int, int] = {}
+        self.compared: dict[str, int] = {}
+
+    async def do(self, commands: Sequence[Command]) -> None:
+        """Decide commands in one batch, in the world and in the store: both answer alike."""
+        batch = Batch(self.world.rules, [self._own(command) for command in commands])
+        await self.store.batch_decide(batch)
+        assert not batch.faults
+        theirs = self.world.do_together(list(commands))
+        for command, mine, other in zip(commands, batch.answers, theirs, strict=True):
+            assert type(mine) is type(other), (command, mine, other)
+            if isinstance(other, Refusal):
+                assert isinstance(mine, Refusal)
+                assert mine.code == other.code, command
+
+    async def claim(self, claim: Claim) -> None:
+        """Claim in both: the grants are the same, but for the numbers of tasks."""
+        batch = ClaimBatch(self.world.rules, [claim])
+        await self.store.claims_decide(batch)
+        assert not batch.faults
+        mine, other = batch.answers[0], self.world.claim_together([claim])[0]
+        assert isinstance(mine, Granted)
+        assert [msgspec.structs.replace(grant, task=0) for grant in mine.grants] == [
+            msgspec.structs.replace(grant, task=0) for grant in other
+        ]
+
+    def pass_time(self, seconds: float) -> None:
+        """Let time pass in both."""
+        self.world.pass_time(seconds)
+        self.clock.forward(seconds=seconds)
+        assert self.clock() == self.world.now
+
+    async def tick(self) -> None:
+        """Do what the clock does, in both."""
+        self.world.tick()
+        now = self.clock()
+        for task, _ in await self.store.leases_over(now, limit=100):
+            batch = Batch(self.world.rules, [EndLease(task)])
+            await self.store.batch_decide(batch)
+        for timer, token, _ in await self.store.timers_due(now, limit=100):
+            batch = Batch(self.world.rules, [FireTimer(timer, token)])
+            await self.store.batch_decide(batch)
+
+    async def compare_news(self) -> None:
+        """Every new ledger entry is the world's, but for the numbers of tasks."""
+        for token, entries in self.world.ledger.items():
+            known = self.compared.get(token, 0)
+            if known == len(entries):
+                continue
+            mine = await self.store.history_read(token, after=known)
+            assert mine is not None
+            assert len(mine) == len(entries) - known, token
+            for own, other in zip(mine, entries[known:], strict=True):
+                self._compare_entry(own, other)
+            self.compared[token] = len(entries)
+
+    async def compare(self) -> None:
+        """Every token is the world's, listings too, and no ledger has more than the world's."""
+        for token, entries in self.world.ledger.items():
+            mine = await self.store.history_read(token)
+            assert mine is not None
+            assert len(mine) == len(entries)
+            found = await self.store.token_read(token)
+            assert found is not None
+            theirs = self.world.tokens[token]
+            assert msgspec.structs.replace(found, task=None) == msgspec.structs.replace(
+                theirs, task=None
+            )
+            assert (found.task is None) == (theirs.task is None)
+        listed = await self.store.tokens_list(status=None, parent=None, limit=1000)
+        assert [token.token for token in listed] == [
+            token.token
+            for token in sorted(
+                sorted(self.world.tokens.values(), key=lambda token: token.token),
+                key=lambda token: token.entered_at,
+                reverse=True,
+            )
+        ]
+
+    def _compare_entry(self, own: Entry, other: Entry) -> None:
+        assert (own.seq, own.at, own.kind) == (other.seq, other.at, other.kind)
+        if "task" in other.data:
+            mine = self.task_ids.setdefault(other.data["task"], own.data["task"])
+            assert own.data["task"] == mine
+        written = msgspec.to_builtins({**other.data, "task": None}, str_keys=True)
+        assert msgspec.to_builtins({**own.data, "task": None}) == written
+
+    def _own(self, command: Command) -> Command:
+        match command:
+            case Report() | Note() | SetMemory() | EndLease():
+                own = self.task_ids.get(command.task, command.task + 10**9)
+                return msgspec.structs.replace(command, task=own)
+            case _:
+                return command
