@@ -38,6 +38,7 @@ class Walk:
         """Go on for a while; after each step nothing tells the two apart."""
         world = self._twin.world
         await self._twin.do([Start("T", {"a": 1}), Start("U", {"a": 1})])
+        await self._twin.compare_news()
         for _ in range(STEPS):
             if len(world.tokens) > MOST_TOKENS:
                 break

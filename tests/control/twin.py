@@ -68,10 +68,10 @@ class Twin:
         """Do what the clock does, in both."""
         self.world.tick()
         now = self.clock()
-        for task, _ in await self.store.leases_over(now, limit=100):
+        for task, *_ in await self.store.leases_over(now, limit=100):
             batch = Batch(self.world.rules, [EndLease(task)])
             await self.store.batch_decide(batch)
-        for timer, token, _ in await self.store.timers_due(now, limit=100):
+        for timer, token, *_ in await self.store.timers_due(now, limit=100):
             batch = Batch(self.world.rules, [FireTimer(timer, token)])
             await self.store.batch_decide(batch)
 
