@@ -15,7 +15,7 @@ import structlog
 
 from stateous.control.waiting import Subject, Waiting
 from stateous.engine.answers import Answer, Skipped
-from stateous.engine.batch import Batch
+from stateous.engine.batch import Batch, subject_of
 from stateous.engine.commands import Command
 from stateous.engine.rules import Rules
 from stateous.model.refusals import DatabaseBusy, Refusal, Unexpected
@@ -56,14 +56,21 @@ class TokenLane:
         self._sweep: asyncio.TimerHandle | None = None
         self._is_pump_due = False
 
-    async def submit(self, command: Command, *, size: int = 0) -> Answer:
-        """The command's answer; raises its refusal. Cancelling the caller does not undo the command."""
+    async def submit(
+        self, command: Command, *, size: int = 0, subject: Subject | None = None
+    ) -> Answer:
+        """The command's answer; raises its refusal. Cancelling the caller does not undo the command.
+
+        Commands of one subject keep their order; it is the token or task that the command names, if nothing
+        else is said.
+        """
         loop = asyncio.get_running_loop()
         waiting = Waiting(
             command,
             answer=loop.create_future(),
             deadline=loop.time() + DEADLINE_FOR,
             size=size,
+            subject=subject or subject_of(command),
         )
         if self._waiting >= MOST_WAITING or self._bytes + size > MOST_WAITING_BYTES:
             msg = "the control plane has more commands waiting than it can take: try again"

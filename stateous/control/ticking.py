@@ -54,25 +54,32 @@ class Ticker:
 
     async def _end_leases(self, now: datetime) -> None:
         while True:
-            tasks = await self._store.leases_over(now, limit=CHUNK)
-            ended = await self._submit([EndLease(task) for task in tasks])
+            tasks = await self._store.leases_over(now, limit=self._page)
+            ended = await self._submit([(EndLease(task), root) for task, root in tasks])
             if len(tasks) < CHUNK or not ended:
                 return
 
     async def _fire_timers(self, now: datetime) -> None:
         while True:
-            timers = await self._store.timers_due(now, limit=CHUNK)
-            fired = await self._submit([FireTimer(timer, token) for timer, token in timers])
+            timers = await self._store.timers_due(now, limit=self._page)
+            fired = await self._submit(
+                [(FireTimer(timer, token), root) for timer, token, root in timers]
+            )
             if len(timers) < CHUNK or not fired:
                 return
 
-    async def _submit(self, commands: Iterable[Command]) -> int:
-        """How many of the commands were decided."""
+    @property
+    def _page(self) -> int:
+        # What is on its way is listed again, and must not fill the page.
+        return CHUNK + len(self._on_their_way)
+
+    async def _submit(self, commands: Iterable[tuple[Command, str]]) -> int:
+        """How many of the commands were decided; those of one family, by its top token, in their order."""
         loop = asyncio.get_running_loop()
         sent: set[asyncio.Task[bool]] = set()
-        for command in commands:
+        for command, root in commands:
             if command not in self._on_their_way:
-                task = loop.create_task(self._decide(command))
+                task = loop.create_task(self._decide(command, root))
                 self._on_their_way[command] = task
                 sent.add(task)
         decided = 0
@@ -85,9 +92,9 @@ class Ticker:
             decided += sum(task.result() for task in done)
         return decided
 
-    async def _decide(self, command: Command) -> bool:
+    async def _decide(self, command: Command, root: str) -> bool:
         try:
-            await self._lane.submit(command)
+            await self._lane.submit(command, subject=("family", root))
         except Refusal as refusal:
             log.warning("clock.command_refused", code=refusal.code, reason=str(refusal))
             return False

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 
 from stateous.engine.answers import Answer
-from stateous.engine.batch import subject_of
 from stateous.engine.commands import Command
 from stateous.model.refusals import Refusal
 
@@ -34,13 +33,19 @@ class Waiting:
     )
 
     def __init__(
-        self, command: Command, *, answer: asyncio.Future[Answer], deadline: float, size: int
+        self,
+        command: Command,
+        *,
+        answer: asyncio.Future[Answer],
+        deadline: float,
+        size: int,
+        subject: Subject,
     ) -> None:
         self.command = command
         self.answer = answer
         self.deadline = deadline
         self.size = size
-        self.subject: Subject = subject_of(command)
+        self.subject = subject
         self.tries = 0
         self.skips = 0
         self.failures = 0

@@ -144,12 +144,12 @@ class Store(Protocol):
         """A token's ledger entries with `seq` > `after`, in order; None if there is no such token."""
         ...
 
-    async def leases_over(self, now: datetime, *, limit: int) -> list[int]:
-        """Claimed tasks whose lease ended before `now`, by id."""
+    async def leases_over(self, now: datetime, *, limit: int) -> list[tuple[int, str]]:
+        """Claimed tasks whose lease ended before `now`, by id: each with the top token of its family."""
         ...
 
-    async def timers_due(self, now: datetime, *, limit: int) -> list[tuple[int, str]]:
-        """Pending timers of active tokens due at or before `now`, by (due_at, id): id and token."""
+    async def timers_due(self, now: datetime, *, limit: int) -> list[tuple[int, str, str]]:
+        """Pending timers of active tokens due at or before `now`, by (due_at, id): id, token, top token."""
         ...
 
     @property

@@ -228,3 +228,20 @@ async def test_what_waits_is_bounded_wherever_it_waits(
     with pytest.raises(DatabaseBusy, match="more commands waiting"):
         await lane.submit(order("U"), size=1001)
     assert isinstance(await lane.submit(order("U"), size=1000), Started)
+
+
+async def test_commands_of_one_named_subject_keep_their_order_whatever_their_tokens(
+    lane: TokenLane, store: ScriptedStore
+) -> None:
+    gate = asyncio.Event()
+    store.script.append(gate)
+    family = ("family", "F")
+    first = asyncio.ensure_future(lane.submit(order("T"), subject=family))
+    await in_flight(store, 1)
+    second = asyncio.ensure_future(lane.submit(order("U"), subject=family))
+    assert isinstance(await lane.submit(order("V")), Started)
+    assert not second.done()
+    gate.set()
+    await asyncio.gather(first, second)
+    assert [[command.token for command in batch if isinstance(command, Start)]
+            for batch in store.batches] == [["T"], ["V"], ["U"]]  # fmt: skip

@@ -122,7 +122,7 @@ async def test_a_paused_tokens_task_and_timers_are_parked_until_it_goes_on(store
     await write_ready(store, 1, 2)
     await write(store, Changes(new_timers=[timer(9, "T-1")]))
     due = AT + timedelta(days=1)
-    steps: list[tuple[list[int], list[tuple[int, str]]]] = []
+    steps: list[tuple[list[int], list[tuple[int, str, str]]]] = []
     for status in ("paused", "active"):
 
         def turn(facts: Facts, _now: datetime, status: str = status) -> Changes:
@@ -136,7 +136,7 @@ async def test_a_paused_tokens_task_and_timers_are_parked_until_it_goes_on(store
         steps.append(
             ([found.id for found in batch.facts.ready], await store.timers_due(due, limit=5))
         )
-    assert steps == [([2], []), ([1, 2], [(9, "T-1")])]
+    assert steps == [([2], []), ([1, 2], [(9, "T-1", "T-1")])]
 
 
 async def test_what_a_paused_token_gets_is_parked_too(store: Store) -> None:
@@ -242,8 +242,9 @@ async def test_leases_are_over_strictly_after_their_end(store: Store) -> None:
     )
     assert await store.leases_over(AT, limit=9) == []
     later = AT + timedelta(microseconds=1)
-    assert await store.leases_over(later, limit=9) == [1, 2]
-    assert await store.leases_over(later, limit=1) == [1]
+    over = await store.leases_over(later, limit=9)
+    assert [task for task, _ in over] == [1, 2]
+    assert await store.leases_over(later, limit=1) == over[:1]
 
 
 async def test_timers_are_due_at_their_time_the_earliest_first(store: Store) -> None:
@@ -260,5 +261,9 @@ async def test_timers_are_due_at_their_time_the_earliest_first(store: Store) -> 
             ],
         ),
     )
-    assert await store.timers_due(AT, limit=9) == [(3, "A"), (2, "A"), (5, "A")]
-    assert await store.timers_due(AT, limit=1) == [(3, "A")]
+    assert await store.timers_due(AT, limit=9) == [
+        (3, "A", "A"),
+        (2, "A", "A"),
+        (5, "A", "A"),
+    ]
+    assert await store.timers_due(AT, limit=1) == [(3, "A", "A")]

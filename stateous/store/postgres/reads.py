@@ -106,9 +106,10 @@ class Reads:
             return None
         return entries
 
-    async def leases_over(self, now: datetime, *, limit: int) -> list[int]:
-        return [row[0] for row in await self.rows("leases_over", {"now": now, "limit": limit})]
-
-    async def timers_due(self, now: datetime, *, limit: int) -> list[tuple[int, str]]:
-        found = await self.rows("timers_due", {"now": now, "limit": limit})
+    async def leases_over(self, now: datetime, *, limit: int) -> list[tuple[int, str]]:
+        found = await self.rows("leases_over", {"now": now, "limit": limit})
         return [(row[0], row[1]) for row in found]
+
+    async def timers_due(self, now: datetime, *, limit: int) -> list[tuple[int, str, str]]:
+        found = await self.rows("timers_due", {"now": now, "limit": limit})
+        return [(row[0], row[1], row[2]) for row in found]

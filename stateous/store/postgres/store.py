@@ -174,8 +174,8 @@ class PostgresStore:
     ) -> list[Entry] | None:
         return await self._reads.history_read(token, after=after, limit=limit)
 
-    async def leases_over(self, now: datetime, *, limit: int) -> list[int]:
+    async def leases_over(self, now: datetime, *, limit: int) -> list[tuple[int, str]]:
         return await self._reads.leases_over(now, limit=limit)
 
-    async def timers_due(self, now: datetime, *, limit: int) -> list[tuple[int, str]]:
+    async def timers_due(self, now: datetime, *, limit: int) -> list[tuple[int, str, str]]:
         return await self._reads.timers_due(now, limit=limit)

@@ -182,10 +182,10 @@ class SqliteStore:
             return None
         return entries
 
-    async def leases_over(self, now: datetime, *, limit: int) -> list[int]:
+    async def leases_over(self, now: datetime, *, limit: int) -> list[tuple[int, str]]:
         values = {"now": time_text(now), "limit": limit}
-        return [row[0] for row in await self._rows("leases_over", values)]
+        return [(row[0], row[1]) for row in await self._rows("leases_over", values)]
 
-    async def timers_due(self, now: datetime, *, limit: int) -> list[tuple[int, str]]:
+    async def timers_due(self, now: datetime, *, limit: int) -> list[tuple[int, str, str]]:
         values = {"now": time_text(now), "limit": limit}
-        return [(row[0], row[1]) for row in await self._rows("timers_due", values)]
+        return [(row[0], row[1], row[2]) for row in await self._rows("timers_due", values)]
