@@ -13,6 +13,7 @@ from stateous.engine.facts import ClaimAsk, Facts, Need
 from stateous.engine.family import Occurrence, Remembered, Task
 from stateous.engine.rules import Rules
 from stateous.engine.saving import gather_changes
+from stateous.model.names import STARTED
 from stateous.model.refusals import Refusal, Unexpected
 
 
@@ -138,7 +139,7 @@ class ClaimBatch:
             attempt=task.attempt,
             context=token.context,
             memory=facts.memory.get((task.token, task.state), {}),
-            entered_by=token.entered_by or Occurrence("__started__"),
+            entered_by=token.entered_by or Occurrence(STARTED),
         )
 
 

@@ -8,6 +8,7 @@ from stateous.engine.family import Held, Task
 from stateous.engine.joins import accept, fail
 from stateous.engine.plans import Ambiguous, Refused, Taken
 from stateous.engine.routing import route_event
+from stateous.model.names import ERROR
 
 
 def count_failure(draft: Draft, task: Task, error: str) -> None:
@@ -27,7 +28,7 @@ def count_failure(draft: Draft, task: Task, error: str) -> None:
             Held(
                 arrival=0,
                 token=token.token,
-                event="error",
+                event=ERROR,
                 payload=None,
                 task=task.id,
                 state=task.state,
@@ -35,16 +36,16 @@ def count_failure(draft: Draft, task: Task, error: str) -> None:
             ),
         )
         return
-    if not draft.rules.flow(token.workflow).routes(token.state, "error"):
+    if not draft.rules.flow(token.workflow).routes(token.state, ERROR):
         fail(
             draft,
             token.token,
             f"'{token.state}' failed, and has no transition on 'error': {error}",
         )
         return
-    match route_event(draft, draft.token(token.token), "error", None, token.context):
+    match route_event(draft, draft.token(token.token), ERROR, None, token.context):
         case Taken() as taken:
-            accept(draft, token.token, "error", None, taken)
+            accept(draft, token.token, ERROR, None, taken)
         case Refused(reason):
             fail(
                 draft, token.token, f"'{token.state}' failed, and 'error' cannot move it: {reason}"

@@ -12,7 +12,7 @@ from stateous.engine.family import Document, Occurrence, Task, Timer, Token
 from stateous.engine.lifecycles import LIVE_TOKEN, WORKED_TASK
 from stateous.engine.plans import BeginChild, ChildEnded, Taken
 from stateous.engine.rules import child_id
-from stateous.model.names import END, START
+from stateous.model.names import END, START, STARTED, TIMEOUT
 
 
 def move(
@@ -50,7 +50,7 @@ def begin(draft: Draft, token: Token, taken: Taken) -> None:
     if token.parent is not None:
         data["parent"] = token.parent
     draft.record(token.token, "started", data)
-    occurrence = Occurrence("__started__")
+    occurrence = Occurrence(STARTED)
     draft.record(
         token.token,
         "event_accepted",
@@ -108,7 +108,7 @@ def _enter(draft: Draft, token: str, taken: Taken) -> None:
                 token=token,
                 state=state.name,
                 visit=visit,
-                event="timeout",
+                event=TIMEOUT,
                 payload=None,
                 kind="timeout",
                 status="pending",

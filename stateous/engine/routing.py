@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import assert_never
+
+import msgspec
 
 from stateous.engine.draft import Draft
 from stateous.engine.family import Document, Token
@@ -10,7 +13,7 @@ from stateous.engine.plans import Ambiguous, ChildPlan, Refused, Route, Taken
 from stateous.engine.rules import LONGEST_ID, MOST_CHILDREN, child_id
 from stateous.model.graph import Transition
 from stateous.model.guards import Scope
-from stateous.model.names import END
+from stateous.model.names import END, JOINED, STARTED
 
 
 def route_event(
@@ -22,7 +25,7 @@ def route_event(
         return Refused(f"'{token.state}' has no transition on '{event}'")
     body = payload or {}
     counts = {**token.counts, event: token.counts.get(event, 0) + 1}
-    branches: Sequence[Document] | None = body.get("branches") if event == "joined" else None
+    branches: Sequence[Document] | None = body.get("branches") if event == JOINED else None
     scope = Scope(ctx=context, payload=body, counts=counts, branches=branches)
     chosen = choose(candidates, scope)
     match chosen:
@@ -30,17 +33,24 @@ def route_event(
             return _plan(draft, token, chosen.target, context)
         case None:
             return Refused(f"no guard of '{token.state}' on '{event}' holds")
-        case [first, second, *_]:
+        case Several(first, second):
             return Ambiguous(
                 f"'{event}' in '{token.state}' matched more than one guard: "
                 f"{first.when} (to {first.target}), {second.when} (to {second.target})"
             )
-        case _:  # pragma: no cover - `choose` gives at least two
-            raise AssertionError(chosen)
+        case _:
+            assert_never(chosen)
 
 
-def choose(candidates: Iterable[Transition], scope: Scope) -> Transition | list[Transition] | None:
-    """The transition that is taken, None if none is, or all those whose guards hold if they are several."""
+class Several(msgspec.Struct, frozen=True):
+    """Two transitions whose guards hold at once; there may be more."""
+
+    first: Transition
+    second: Transition
+
+
+def choose(candidates: Iterable[Transition], scope: Scope) -> Transition | Several | None:
+    """The transition that is taken, None if none is, Several if more than one guard holds."""
     unguarded: Transition | None = None
     holding: list[Transition] = []
     for transition in candidates:
@@ -49,7 +59,7 @@ def choose(candidates: Iterable[Transition], scope: Scope) -> Transition | list[
         elif transition.guard.holds(scope):
             holding.append(transition)
     if len(holding) > 1:
-        return holding
+        return Several(holding[0], holding[1])
     return holding[0] if holding else unguarded
 
 
@@ -81,7 +91,7 @@ def _start(
     draft: Draft, token: str, workflow: str, context: Document, children: list[str]
 ) -> Taken | Refused:
     flow = draft.rules.flow(workflow)
-    scope = Scope(ctx=context, payload={}, counts={"__started__": 1}, branches=None)
+    scope = Scope(ctx=context, payload={}, counts={STARTED: 1}, branches=None)
     match choose(flow.starts, scope):
         case Transition(target=target):
             return _target(draft, token, workflow, target, 1, context, children)

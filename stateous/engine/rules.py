@@ -12,8 +12,7 @@ LONGEST_ID = 128
 """Characters of a token id, a child's id too."""
 
 MOST_CHILDREN = 1000
-"""Child tokens that one decision starts. Each id is reserved with a lock that Postgres keeps in a table of
-fixed size, and everybody else waits while they are written."""
+"""Child tokens that one decision starts: everybody else waits while they are written."""
 
 MOST_JOINS = 100
 """Times that one decision moves a token through a join into a parallel state. Children that end as they start

@@ -11,6 +11,7 @@ from stateous.engine.moves import drop_held, end, leave, live_children
 from stateous.engine.outcomes import context_problem, save_context, set_schedules
 from stateous.engine.plans import Ambiguous, Refused, Taken
 from stateous.engine.routing import route_event
+from stateous.model.names import ERROR
 from stateous.model.refusals import ChildToken, TokenNotActive
 
 
@@ -82,7 +83,7 @@ def _apply_held(draft: Draft, held: Held) -> bool:
             return True
         case Refused(reason):
             _drop(draft, held, reason)
-            if held.event == "error":
+            if held.event == ERROR:
                 why = f"'{token.state}' failed, and 'error' cannot move it: {reason}"
                 fail(draft, held.token, why)
             return False

@@ -9,12 +9,14 @@ import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import psycopg
 import pytest
 from psycopg.conninfo import conninfo_to_dict
 
 from stateous.engine.changes import Changes
 from stateous.engine.commands import Beat
 from stateous.model.refusals import NotServing
+from stateous.store.postgres.session import Place
 from stateous.store.store import CannotOpen, Store
 from stateous.store.urls import open_store
 from tests.databases import Clock, Database
@@ -308,3 +310,26 @@ async def test_an_error_never_shows_a_password(url: str, clock: Clock) -> None:
     assert "%68ush" not in said
     assert caught.value.__cause__ is None
     assert caught.value.__suppress_context__
+
+
+async def test_a_database_that_was_closed_can_be_opened_at_once(
+    database: Database, clock: Clock
+) -> None:
+    for _ in range(10):
+        store = database.store(clock)
+        await store.open()
+        await store.close()
+
+
+async def test_the_hold_of_a_session_that_ends_is_waited_for_a_moment(
+    postgres: Database, clock: Clock
+) -> None:
+    place = Place(postgres.url, schema="stateous")
+    store = postgres.store(clock)
+    async with await psycopg.AsyncConnection.connect(postgres.url, autocommit=True) as ended:
+        await ended.execute("select pg_advisory_lock(%s)", (place.hold,))
+        opening = asyncio.ensure_future(store.open())
+        await asyncio.wait([opening], timeout=0.3)
+        assert not opening.done()
+    await opening
+    await store.close()

@@ -78,13 +78,17 @@ class Hold:
             log.error("hold.lost", reason="another control plane raised the epoch")
 
     async def give_up(self) -> None:
-        """Stop pinging and close the connection, which lets the lock go."""
+        """Stop pinging, let the lock go, close the connection."""
         self.is_held = False
         pinging, self._pinging = self._pinging, None
         if pinging is not None:
             pinging.cancel()
             with suppress(asyncio.CancelledError):
                 await pinging
+        if self._connection is not None:
+            # A connection that was cut has lost the lock already, or will when the server notices.
+            with suppress(psycopg.Error):
+                await run(self._connection, "hold_release", {"hold": self._place.hold})
         await self._close()
 
     async def _close(self) -> None:

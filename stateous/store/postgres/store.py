@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any
@@ -33,6 +34,9 @@ from stateous.store.store import (
     OnRecord,
 )
 from stateous.store.values import latest_of
+
+_TRIES = 5
+_REST = 0.2
 
 
 class PostgresStore:
@@ -75,7 +79,12 @@ class PostgresStore:
             raise
 
     async def _open(self) -> None:
-        if not await self._hold.take():
+        for _ in range(_TRIES):
+            if await self._hold.take():
+                break
+            # Who was killed a moment ago has the hold until the server notices.
+            await asyncio.sleep(_REST)
+        else:
             raise CannotOpen(await self._who_serves())
         version = await version_of(self._hold.connection, self._place.schema)
         if is_up_to_date(version):

@@ -55,5 +55,4 @@ async def make_tables(place: Place, connection: Connection) -> None:
 
 
 def _is_lock_timeout(error: Exception) -> bool:
-    cause = getattr(error, "orig", error)
-    return isinstance(cause, psycopg.errors.LockNotAvailable)
+    return isinstance(error, psycopg.errors.LockNotAvailable)
