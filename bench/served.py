@@ -24,19 +24,20 @@ def served(db: str) -> Generator[tuple[str, int, int]]:
     """
     with tempfile.TemporaryDirectory(prefix="stateous-bench-") as folder:
         if db == "sqlite":
-            with _process(["--db", f"sqlite:///{folder}/bench.db"], folder) as found:
+            with process(["--db", f"sqlite:///{folder}/bench.db"], folder) as found:
                 yield found
             return
         schema = f"bench_{os.getpid()}"
         try:
-            with _process(["--db", db, "--schema", schema], folder) as found:
+            with process(["--db", db, "--schema", schema], folder) as found:
                 yield found
         finally:
-            _drop(db, schema)
+            drop(db, schema)
 
 
 @contextmanager
-def _process(options: list[str], folder: str) -> Generator[tuple[str, int, int]]:
+def process(options: list[str], folder: str) -> Generator[tuple[str, int, int]]:
+    """Host, port and process id of a server with these options; it writes its log into the folder."""
     # A file, not a pipe: nobody reads on while the load runs.
     log = Path(folder) / "serve.log"
     command = [sys.executable, "-c", _STATEOUS, "serve", str(GRAPH), *options]
@@ -71,7 +72,8 @@ def _listens(process: subprocess.Popen[bytes], log: Path) -> tuple[str, int]:
     sys.exit(f"the server did not start:\n{log.read_text()}")
 
 
-def _drop(db: str, schema: str) -> None:
+def drop(db: str, schema: str) -> None:
+    """Drop a schema of the bench's own."""
     import psycopg
     from psycopg.sql import SQL, Identifier
 
