@@ -59,8 +59,8 @@ STYLE: Json = {
 }
 
 
-def sdlc(*, join: str = "all", more: tuple[Json, ...] = (), **without: bool) -> Json:
-    """The graph, with more transitions; `without_joined=True` takes those on `joined` out of the main workflow."""
+def sdlc(*, join: str = "all", joins: bool = True, more: tuple[Json, ...] = ()) -> Json:
+    """The graph, with more transitions; those on `joined` out of `reviews` only if it `joins`."""
     ways: list[Json] = [
         {"from": "__start__", "to": "coding", "when": "ctx['size'] == null"},
         {"from": "__start__", "to": "triage", "when": "ctx['size'] > 0"},
@@ -87,9 +87,8 @@ def sdlc(*, join: str = "all", more: tuple[Json, ...] = (), **without: bool) -> 
             "when": "branches.all(status == 'completed')",
         },
         {"from": "reviews", "to": "testing", "on": "joined", "otherwise": True},
-        *more,
     ]
-    if without.get("without_joined"):
+    if not joins:
         ways = [way for way in ways if way.get("on") != "joined"]
     return {
         "stateous": 1,
@@ -112,7 +111,7 @@ def sdlc(*, join: str = "all", more: tuple[Json, ...] = (), **without: bool) -> 
             "checked": {"payload": "Review"},
             "leave": {},
         },
-        "transitions": ways,
+        "transitions": [*ways, *more],
         "schemas": {"Ticket": TICKET, "Review": REVIEW, "Audit": AUDIT},
         "workflows": copy.deepcopy({"security": SECURITY, "outer": OUTER, "style": STYLE}),
     }
