@@ -8,7 +8,7 @@ with asked as materialized (
 ), places as materialized (
     select a.place, max(a.demand) as demand from asked a group by a.place
 )
-select f.id
+select p.place, f.id
 from places p
 cross join lateral (
     select l.id

@@ -9,8 +9,9 @@ from typing import Any
 from stateous.engine.changes import Changes
 from stateous.engine.facts import ClaimAsk
 
-_SPARE = 100
-"""How many more ready tasks of a queue are looked at, in case that others hold its head."""
+SPARES = (100, 10_000, 1 << 40)
+"""How many more ready tasks of a queue are looked at, in case that others hold its head; and when all of
+those are busy, how many then, and at last."""
 
 
 def looks_of(asks: Sequence[ClaimAsk]) -> list[dict[str, Any]]:
@@ -25,7 +26,7 @@ def looks_of(asks: Sequence[ClaimAsk]) -> list[dict[str, Any]]:
     return [{"queue": queue, "demand": count + 1} for queue, count in sorted(demand.items())]
 
 
-def demand_of(asks: Sequence[ClaimAsk]) -> list[dict[str, Any]]:
+def demand_of(asks: Sequence[ClaimAsk], *, spare: int) -> list[dict[str, Any]]:
     """Which ready tasks to lock: of each set of queues that is asked together, its first `demand` by id.
 
     A set's demand counts every claim that could take one of its tasks, so that enough are left for the
@@ -39,10 +40,25 @@ def demand_of(asks: Sequence[ClaimAsk]) -> list[dict[str, Any]]:
     for number, queues in enumerate(sorted(sets, key=sorted)):
         demand = sum(count for other, count in sets.items() if not queues.isdisjoint(other))
         rows.extend(
-            {"place": number, "queue": queue, "demand": demand, "looked_at": demand + _SPARE}
+            {"place": number, "queue": queue, "demand": demand, "looked_at": demand + spare}
             for queue in sorted(queues)
         )
     return rows
+
+
+def is_passed_over(
+    demand: Sequence[dict[str, Any]],
+    locked: Sequence[tuple[Any, ...]],
+    looked: Mapping[int, str],
+) -> bool:
+    """Whether a set of queues got fewer tasks than it demands, though there are ready ones that it did not get.
+
+    `locked` are pairs of a set's place and a task.
+    """
+    got = Counter(place for place, _ in locked)
+    ids = {task for _, task in locked}
+    missed = {queue for task, queue in looked.items() if task not in ids}
+    return any(got[row["place"]] < row["demand"] and row["queue"] in missed for row in demand)
 
 
 def queues_left(looked: Mapping[int, str], changes: Changes) -> frozenset[str]:

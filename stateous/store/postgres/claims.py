@@ -9,7 +9,14 @@ from typing import Any
 import psycopg
 
 from stateous.engine.facts import ClaimAsk, Need
-from stateous.store.claiming import demand_of, looks_of, queues_left, supervisors_of
+from stateous.store.claiming import (
+    SPARES,
+    demand_of,
+    is_passed_over,
+    looks_of,
+    queues_left,
+    supervisors_of,
+)
 from stateous.store.gathering import Gathered
 from stateous.store.postgres.batches import check_epoch, check_held, decide
 from stateous.store.postgres.faults import not_committed, roll_back
@@ -68,26 +75,42 @@ class Claims:
 
         The tasks to read are known only when the locks are held, so this takes two round trips.
         """
-        demand = demand_of(asks)
-        async with connection.pipeline():
-            await self._load.begin(connection)
-            locked = await run(connection, "ready_lock", rows_text(demand)) if demand else None
-        ids = sorted({row[0] for row in await locked.fetchall()}) if locked is not None else []
-        more = looks_of(asks)
+        ids, looked = await self._lock(connection, asks)
         supervisors = supervisors_of(asks)
         async with connection.pipeline():
             epoch_read = await run(connection, "epoch_read")
             families, memory = await self._read_tasks(connection, ids)
-            look = await run(connection, "ready_look", rows_text(more)) if more else None
             remembered = await run(connection, "remembered_read", {"supervisors": supervisors})
         gathered.add_families(await families.fetchall(), locked=None)
         gathered.add_ready(ids)
         gathered.add_memory(ids, await memory.fetchall())
         gathered.add_remembered(await remembered.fetchall())
-        looked = {row[0]: row[1] for row in await look.fetchall()} if look is not None else {}
         row = await epoch_read.fetchone()
         epoch, xid = row or (-1, "0")
         return epoch, xid, looked
+
+    async def _lock(
+        self, connection: Connection, asks: Sequence[ClaimAsk]
+    ) -> tuple[list[int], dict[int, str]]:
+        """Begin, and lock ready tasks; they, by id, and the first ready ones, locked or not, by queue.
+
+        Only when others hold the head of a queue, farther than is looked at first, more is looked at, in a
+        round trip of its own: however many are busy, whoever stands behind them is found.
+        """
+        looks = looks_of(asks)
+        demand = demand_of(asks, spare=SPARES[0])
+        async with connection.pipeline():
+            await self._load.begin(connection)
+            locking = await run(connection, "ready_lock", rows_text(demand)) if demand else None
+            looking = await run(connection, "ready_look", rows_text(looks)) if looks else None
+        locked = await locking.fetchall() if locking is not None else []
+        looked = {row[0]: row[1] for row in await looking.fetchall()} if looking is not None else {}
+        for spare in SPARES[1:]:
+            if not is_passed_over(demand, locked, looked):
+                break
+            demand = demand_of(asks, spare=spare)
+            locked = await (await run(connection, "ready_lock", rows_text(demand))).fetchall()
+        return sorted({row[1] for row in locked}), looked
 
     async def _read_tasks(self, connection: Connection, ids: list[int]) -> tuple[Any, Any]:
         families = await run(connection, "families_read", {"tokens": [], "tasks": ids})
