@@ -105,13 +105,17 @@ class Gathered:
         family = None if task is None else self.facts.family_of_task(task)
         return None if family is None or task is None else family.tasks[task].token
 
-    def add_taken(self, found: Iterable[Row], *, unreserved: Collection[str]) -> None:
-        """Add what new_ids_find answered.
+    def add_taken(
+        self, found: Iterable[Row], *, asked: Collection[str], unreserved: Collection[str]
+    ) -> None:
+        """Add what new_ids_find answered, after the families; `asked` are ids whose tokens were read, too.
 
-        A free id that is being started elsewhere is busy, and nothing is said of who has it.
+        An id that is being started elsewhere is busy, and nothing is said of who has it. So is one that a
+        token has here and had not when the families were read: that was another snapshot, a moment before.
         """
         for name, taken in found:
-            if taken is None and name in unreserved:
+            is_new = name in unreserved or (taken == name and name in asked)
+            if is_new and name not in self.facts.roots:
                 self.facts.busy_tokens.add(name)
             else:
                 self.facts.taken[name.lower()] = taken

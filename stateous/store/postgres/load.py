@@ -146,7 +146,8 @@ async def _gather(
         unreserved: set[str] = set()
         if "new" in locks:
             unreserved = {row[0] for row in await locks["new"].fetchall() if not row[1]}
-        gathered.add_taken(await reads["new"].fetchall(), unreserved=unreserved)
+        found = await reads["new"].fetchall()
+        gathered.add_taken(found, asked=wanted.tokens, unreserved=unreserved)
     if "ids" in reads:
         gathered.offer_ids([row[0] for row in await reads["ids"].fetchall()])
 

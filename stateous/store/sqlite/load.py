@@ -43,7 +43,8 @@ class Load:
             there = run(connection, "memory_keys_read", rows_text(wanted.memory_keys))
             gathered.add_memory_keys(wanted, there)
         if wanted.new:
-            gathered.add_taken(run(connection, "new_ids_find", {"ids": wanted.new}), unreserved=())
+            found = run(connection, "new_ids_find", {"ids": wanted.new})
+            gathered.add_taken(found, asked=wanted.tokens, unreserved=())
         if wanted.ids:
             self._reserve(connection, gathered, wanted.ids)
 
