@@ -75,7 +75,9 @@ async def checked(database: Database, document: Json) -> World:
     for token in world.tokens.values():
         if token.status == "cancelled":
             kinds = world.kinds(token.token)
-            assert set(kinds[kinds.index("cancelled") + 1 :]) <= {"event_rejected"}
+            after = set(kinds[kinds.index("cancelled") + 1 :])
+            # A resume can meet a join that cancels a child, and drops what the child had held after that.
+            assert after <= {"event_rejected", "event_dropped"}, (token.token, kinds)
     return world
 
 

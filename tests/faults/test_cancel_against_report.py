@@ -45,6 +45,7 @@ async def test_of_a_cancel_and_a_report_exactly_one_wins(postgres: Database, clo
             cancelled |= await _race(both, dice, held)
         ended = await checked(postgres, ONE_STEP)
         for name, token in ended.tokens.items():
+            assert ended.kinds(name)[-1] in ("cancelled", "completed", "event_rejected")
             assert token.status == ("cancelled" if name in cancelled else "completed")
             assert token.context == ({} if name in cancelled else {"by": "report"})
         # Both ways happen, else nothing has raced.

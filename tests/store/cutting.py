@@ -30,7 +30,11 @@ _FATAL = b"E" + (len(_FATAL_FIELDS) + 4).to_bytes(4) + _FATAL_FIELDS
 
 
 class Proxy:
-    """Passes bytes on until it is told to cut: one connection is cut, and all others pass."""
+    """Passes bytes on until it is told to cut: one connection is cut, and all others pass.
+
+    `passing` is how many more times a client may send something before `cut` is made. While `refuses` is
+    set, nobody new gets through.
+    """
 
     def __init__(self, database: Database) -> None:
         info = conninfo_to_dict(database.url)
@@ -39,6 +43,9 @@ class Proxy:
         self._url = ""
         self.cut = Cut.NOWHERE
         self.cuts = 0
+        self.passing = 0
+        self.refuses = False
+        self._clients: set[asyncio.StreamWriter] = set()
         self._serving: list[asyncio.Task[None]] = []
 
     @property
@@ -61,16 +68,35 @@ class Proxy:
     def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._serving.append(asyncio.create_task(self._serve(reader, writer)))
 
+    def cut_all(self) -> None:
+        """Cut every connection now; what the server has got already it still does."""
+        for client in self._clients:
+            client.close()
+        self.cuts += len(self._clients)
+
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if self.refuses:
+            writer.close()
+            return
+        self._clients.add(writer)
         from_server, to_server = await asyncio.open_connection(*self._server)
         try:
             with suppress(ConnectionError):
                 await self._pass_on(reader, writer, from_server, to_server)
         finally:
+            self._clients.discard(writer)
             for end in (writer, to_server):
                 end.close()
                 with suppress(ConnectionError):
                     await end.wait_closed()
+
+    def _cut_now(self) -> Cut:
+        if self.cut is not Cut.NOWHERE and self.passing > 0:
+            self.passing -= 1
+            return Cut.NOWHERE
+        cut, self.cut = self.cut, Cut.NOWHERE
+        self.cuts += cut is not Cut.NOWHERE
+        return cut
 
     async def _pass_on(
         self,
@@ -82,8 +108,7 @@ class Proxy:
         answers = asyncio.create_task(_copy(from_server, writer))
         try:
             while sent := await reader.read(1 << 20):
-                cut, self.cut = self.cut, Cut.NOWHERE
-                self.cuts += cut is not Cut.NOWHERE
+                cut = self._cut_now()
                 if cut is Cut.BEFORE_THE_SERVER:
                     return
                 if cut in (Cut.BEFORE_THE_ANSWER, Cut.BEHIND_THE_COMMIT):
@@ -103,9 +128,11 @@ class Proxy:
 
 
 async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    while received := await reader.read(1 << 20):
-        writer.write(received)
-        await writer.drain()
+    # A server that hangs up with something unread resets the connection; that is an end, too.
+    with suppress(ConnectionError):
+        while received := await reader.read(1 << 20):
+            writer.write(received)
+            await writer.drain()
     writer.close()
 
 
