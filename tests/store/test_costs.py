@@ -36,8 +36,9 @@ VISITS = 1500
 
 MANY = 500
 
-PAGES = 12
-"""Per statement: three levels of four indexes. What grows, grows by hundreds."""
+PAGES = 60
+"""Per statement: three levels of four indexes, and what a table that gets a new page looks up besides (16 were
+seen). What grows, grows by hundreds, and its rows differ too."""
 
 STEPS = 12
 """Per statement, on SQLite: a few ids in another order, in a list that is sorted. A row is five steps or more."""
