@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
 import msgspec
+import psycopg
 from psycopg import AsyncConnection, sql
 
 from stateous.control.claims import ClaimLane
@@ -159,6 +160,9 @@ async def third(database: Database) -> AsyncGenerator[Connection]:
         await connection.execute("begin")
         yield connection
     finally:
+        # A session that is only closed has its locks until the server notices; one that was ended has none.
+        with suppress(psycopg.Error):
+            await connection.rollback()
         await connection.close()
 
 

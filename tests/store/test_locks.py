@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -46,6 +46,9 @@ async def other(database: Database) -> AsyncGenerator[Connection, None]:
         await connection.execute("begin")
         yield connection
     finally:
+        # A session that is only closed has its locks until the server notices; one that was ended has none.
+        with suppress(psycopg.Error):
+            await connection.rollback()
         await connection.close()
 
 
