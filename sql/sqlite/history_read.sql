@@ -1,4 +1,4 @@
--- Reads a token's ledger after a number, in order (a limit of -1 is none). Zero rows: no entries, or no
+-- Reads a token's ledger after a number, in order. Zero rows: no entries, or no
 -- such token.
 select l.token, l.seq, l.at, l.kind, l.data
 from ledger l where l.token = :token and l.seq > :after

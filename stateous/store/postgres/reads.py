@@ -1,21 +1,17 @@
-"""What is read outside the corridor: tokens, histories, and what the clock looks for."""
+"""The connections for what is read outside the corridor."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
 from typing import Any
 
 import psycopg
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
-from stateous.engine.family import Entry, Token
 from stateous.model.refusals import DatabaseBusy
 from stateous.store.postgres.session import READ_SETTINGS, Connection, Place, reason_of
 from stateous.store.statements import postgres_statement
-from stateous.store.statuses import statuses_of
-from stateous.store.values import LARGEST, Row, entry_of, token_of
-from stateous.store.wanted import can_be_kept
+from stateous.store.values import Row
 
 _WAITS_FOR = 10.0
 _SIZE = 4
@@ -72,44 +68,3 @@ class Reads:
                     break
         said = reason_of(last) if last else ""
         raise DatabaseBusy(f"the database did not answer a read: {said}")
-
-    async def token_read(self, token: str) -> Token | None:
-        if not can_be_kept(token):
-            return None
-        found = await self.rows("token_read", {"token": token})
-        return token_of(found[0]) if found else None
-
-    async def tokens_list(
-        self, *, status: str | None, parent: str | None, limit: int
-    ) -> list[Token]:
-        values: dict[str, Any] = {"statuses": statuses_of(status), "limit": limit}
-        if parent is None:
-            found = await self.rows("tokens_list", values)
-        elif not can_be_kept(parent):
-            return []
-        else:
-            found = await self.rows("children_list", {**values, "parent": parent})
-        return [token_of(row) for row in found]
-
-    async def history_read(
-        self, token: str, *, after: int, limit: int | None
-    ) -> list[Entry] | None:
-        if not can_be_kept(token):
-            return None
-        values = {
-            "token": token,
-            "after": min(after, LARGEST),
-            "limit": None if limit is None else min(limit, LARGEST),
-        }
-        entries = [entry_of(row) for row in await self.rows("history_read", values)]
-        if not entries and await self.token_read(token) is None:
-            return None
-        return entries
-
-    async def leases_over(self, now: datetime, *, limit: int) -> list[tuple[int, str]]:
-        found = await self.rows("leases_over", {"now": now, "limit": limit})
-        return [(row[0], row[1]) for row in found]
-
-    async def timers_due(self, now: datetime, *, limit: int) -> list[tuple[int, str, str]]:
-        found = await self.rows("timers_due", {"now": now, "limit": limit})
-        return [(row[0], row[1], row[2]) for row in found]

@@ -11,7 +11,6 @@ import psycopg
 from psycopg_pool import PoolTimeout
 
 from stateous.engine.commands import Beat
-from stateous.engine.family import Entry, Token
 from stateous.model.refusals import NotServing
 from stateous.store.migrate import is_up_to_date
 from stateous.store.postgres.batches import Batches, check_held
@@ -24,6 +23,7 @@ from stateous.store.postgres.reads import Reads
 from stateous.store.postgres.seats import Seats
 from stateous.store.postgres.session import Place, reason_of
 from stateous.store.postgres.tables import make_tables, version_of
+from stateous.store.reading import Reading
 from stateous.store.serving import NOT_SERVING, serving_sentence
 from stateous.store.store import (
     MOST_THAT_WAIT,
@@ -33,13 +33,13 @@ from stateous.store.store import (
     ClaimBatch,
     OnRecord,
 )
-from stateous.store.values import latest_of
+from stateous.store.values import Row, latest_of
 
 _TRIES = 5
 _REST = 0.2
 
 
-class PostgresStore:
+class PostgresStore(Reading):
     """A schema of a Postgres database, served by this control plane."""
 
     def __init__(self, url: str, *, schema: str, clock: Callable[[], datetime]) -> None:
@@ -170,21 +170,5 @@ class PostgresStore:
     ) -> list[Beaten]:
         return await self._beats.renew(beats, now=now, leased_until=leased_until)
 
-    async def token_read(self, token: str) -> Token | None:
-        return await self._reads.token_read(token)
-
-    async def tokens_list(
-        self, *, status: str | None, parent: str | None, limit: int
-    ) -> list[Token]:
-        return await self._reads.tokens_list(status=status, parent=parent, limit=limit)
-
-    async def history_read(
-        self, token: str, *, after: int = 0, limit: int | None = None
-    ) -> list[Entry] | None:
-        return await self._reads.history_read(token, after=after, limit=limit)
-
-    async def leases_over(self, now: datetime, *, limit: int) -> list[tuple[int, str]]:
-        return await self._reads.leases_over(now, limit=limit)
-
-    async def timers_due(self, now: datetime, *, limit: int) -> list[tuple[int, str, str]]:
-        return await self._reads.timers_due(now, limit=limit)
+    async def _rows(self, name: str, values: dict[str, Any] | None = None) -> Sequence[Row]:
+        return await self._reads.rows(name, values)

@@ -15,15 +15,13 @@ from typing import Any, TypeVar
 import structlog
 
 from stateous.engine.commands import Beat
-from stateous.engine.family import Entry, Token
 from stateous.model.refusals import DatabaseBusy, NotServing
-from stateous.store.rows import time_text
+from stateous.store.reading import Reading
 from stateous.store.serving import NOT_SERVING
 from stateous.store.sqlite.files import connect
 from stateous.store.sqlite.hold import RENEWED_EVERY
 from stateous.store.sqlite.load import run
 from stateous.store.sqlite.writer import Writer
-from stateous.store.statuses import statuses_of
 from stateous.store.store import (
     Batch,
     Beaten,
@@ -31,15 +29,14 @@ from stateous.store.store import (
     NotCommitted,
     OnRecord,
 )
-from stateous.store.values import LARGEST, Row, entry_of, latest_of, token_of
-from stateous.store.wanted import can_be_kept
+from stateous.store.values import Row, latest_of
 
 Result = TypeVar("Result")
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 
-class SqliteStore:
+class SqliteStore(Reading):
     """An SQLite file, served by this control plane."""
 
     def __init__(self, path: Path, *, clock: Callable[[], datetime]) -> None:
@@ -148,44 +145,3 @@ class SqliteStore:
             return await self._on_reader(partial(run, reader, name, values))
         except sqlite3.Error as error:
             raise DatabaseBusy(f"the database did not answer a read: {error}") from None
-
-    async def token_read(self, token: str) -> Token | None:
-        if not can_be_kept(token):
-            return None
-        found = await self._rows("token_read", {"token": token})
-        return token_of(found[0]) if found else None
-
-    async def tokens_list(
-        self, *, status: str | None, parent: str | None, limit: int
-    ) -> list[Token]:
-        values: dict[str, Any] = {"statuses": statuses_of(status), "limit": limit}
-        if parent is None:
-            found = await self._rows("tokens_list", values)
-        elif not can_be_kept(parent):
-            return []
-        else:
-            found = await self._rows("children_list", {**values, "parent": parent})
-        return [token_of(row) for row in found]
-
-    async def history_read(
-        self, token: str, *, after: int = 0, limit: int | None = None
-    ) -> list[Entry] | None:
-        if not can_be_kept(token):
-            return None
-        values = {
-            "token": token,
-            "after": min(after, LARGEST),
-            "limit": -1 if limit is None else min(limit, LARGEST),
-        }
-        entries = [entry_of(row) for row in await self._rows("history_read", values)]
-        if not entries and await self.token_read(token) is None:
-            return None
-        return entries
-
-    async def leases_over(self, now: datetime, *, limit: int) -> list[tuple[int, str]]:
-        values = {"now": time_text(now), "limit": limit}
-        return [(row[0], row[1]) for row in await self._rows("leases_over", values)]
-
-    async def timers_due(self, now: datetime, *, limit: int) -> list[tuple[int, str, str]]:
-        values = {"now": time_text(now), "limit": limit}
-        return [(row[0], row[1], row[2]) for row in await self._rows("timers_due", values)]

@@ -1,0 +1,63 @@
+"""What is read outside the corridor: tokens, histories, and what the clock looks for; the same for both databases."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from stateous.engine.family import Entry, Token
+from stateous.store.rows import time_text
+from stateous.store.statuses import statuses_of
+from stateous.store.values import LARGEST, Row, entry_of, token_of
+from stateous.store.wanted import can_be_kept
+
+
+class Reading(ABC):
+    """The reads of a Store, over a way to run a statement that only reads."""
+
+    @abstractmethod
+    async def _rows(self, name: str, values: dict[str, Any] | None = None) -> Sequence[Row]:
+        """All rows of a statement. Raises DatabaseBusy when the database cannot be asked."""
+
+    async def token_read(self, token: str) -> Token | None:
+        if not can_be_kept(token):
+            return None
+        found = await self._rows("token_read", {"token": token})
+        return token_of(found[0]) if found else None
+
+    async def tokens_list(
+        self, *, status: str | None, parent: str | None, limit: int
+    ) -> list[Token]:
+        values: dict[str, Any] = {"statuses": statuses_of(status), "limit": limit}
+        if parent is None:
+            found = await self._rows("tokens_list", values)
+        elif not can_be_kept(parent):
+            return []
+        else:
+            found = await self._rows("children_list", {**values, "parent": parent})
+        return [token_of(row) for row in found]
+
+    async def history_read(
+        self, token: str, *, after: int = 0, limit: int | None = None
+    ) -> list[Entry] | None:
+        if not can_be_kept(token):
+            return None
+        values = {
+            "token": token,
+            "after": min(after, LARGEST),
+            "limit": LARGEST if limit is None else min(limit, LARGEST),
+        }
+        entries = [entry_of(row) for row in await self._rows("history_read", values)]
+        if not entries and await self.token_read(token) is None:
+            return None
+        return entries
+
+    async def leases_over(self, now: datetime, *, limit: int) -> list[tuple[int, str]]:
+        found = await self._rows("leases_over", {"now": time_text(now), "limit": limit})
+        return [(row[0], row[1]) for row in found]
+
+    async def timers_due(self, now: datetime, *, limit: int) -> list[tuple[int, str, str]]:
+        found = await self._rows("timers_due", {"now": time_text(now), "limit": limit})
+        return [(row[0], row[1], row[2]) for row in found]
