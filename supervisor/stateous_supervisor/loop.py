@@ -72,7 +72,8 @@ class Supervisor:
         working.add_done_callback(lambda _: ended.set())
         try:
             await wait_for_any(self._stop.asked, ended)
-            if not ended.is_set():
+            # An idle supervisor can be at its end before we come to speak; it says so all the same.
+            if self._stop.asked.is_set():
                 self._say_stopping()
                 self._changed()
             await wait_for_any(self._stop.now, ended)
