@@ -14,8 +14,8 @@ from stateous.engine.draft import Draft
 from stateous.engine.family import Document, Token
 from stateous.engine.plans import Ambiguous, BeginChild, ChildEnded, Refused, Taken
 from stateous.engine.routing import route_event
-from stateous.engine.rules import MOST_JOINS, child_id
-from stateous.model.names import JOINED
+from stateous.engine.rules import MOST_JOINS
+from stateous.model.names import JOINED, child_id
 
 
 def start_token(draft: Draft, token: Token, taken: Taken) -> None:

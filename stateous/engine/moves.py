@@ -11,8 +11,7 @@ from stateous.engine.draft import Draft
 from stateous.engine.family import Document, Occurrence, Task, Timer, Token
 from stateous.engine.lifecycles import LIVE_TOKEN, WORKED_TASK
 from stateous.engine.plans import BeginChild, ChildEnded, Taken
-from stateous.engine.rules import child_id
-from stateous.model.names import END, START, STARTED, TIMEOUT
+from stateous.model.names import END, START, STARTED, TIMEOUT, child_id
 
 
 def move(

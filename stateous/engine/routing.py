@@ -10,10 +10,9 @@ import msgspec
 from stateous.engine.draft import Draft
 from stateous.engine.family import Document, Token
 from stateous.engine.plans import Ambiguous, ChildPlan, Refused, Route, Taken
-from stateous.engine.rules import LONGEST_ID, MOST_CHILDREN, child_id
 from stateous.model.graph import Transition
 from stateous.model.guards import Scope
-from stateous.model.names import END, JOINED, STARTED
+from stateous.model.names import END, JOINED, LONGEST_ID, MOST_CHILDREN, STARTED, child_id
 
 
 def route_event(

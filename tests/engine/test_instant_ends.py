@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from stateous.engine.answers import Started
-from stateous.engine.rules import MOST_CHILDREN, MOST_JOINS
+from stateous.engine.rules import MOST_JOINS
+from stateous.model.names import MOST_CHILDREN
 from stateous.model.refusals import InvalidContext
 from tests.engine.graphs import Json, Way, ending_at_once, flow, main, working
 from tests.engine.world import World

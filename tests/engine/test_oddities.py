@@ -6,7 +6,7 @@ import pytest
 
 from stateous.engine.answers import Moved, Started
 from stateous.engine.family import Schedule
-from stateous.engine.rules import LONGEST_ID
+from stateous.model.names import LONGEST_ID
 from stateous.model.refusals import EventNotAllowed, InvalidContext
 from tests.engine.graphs import Json, Way, flow, gate, main, working
 from tests.engine.saying import fails, waits
