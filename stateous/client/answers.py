@@ -80,3 +80,21 @@ class Lost(msgspec.Struct, frozen=True):
     """The tasks of a heartbeat that this supervisor does not hold."""
 
     lost: tuple[int, ...]
+
+
+class Released(msgspec.Struct, frozen=True):
+    """The tasks that went back to the queue, ascending."""
+
+    released: tuple[int, ...]
+
+
+class MessageResult(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of one message: the status that its single route would have answered, and what went with it.
+
+    `token` is there for a report that was taken; `code` and `error`, its sentence, for a refusal.
+    """
+
+    status: int
+    code: str | None = None
+    error: str | None = None
+    token: Token | None = None

@@ -17,7 +17,7 @@ from stateous.client.answering import Answer, not_stateous, read_answer, unreach
 from stateous.client.answers import Entry, FiredToken, Health, StartedToken, Token
 from stateous.client.calls import Answered, Call, ReportFields
 from stateous.client.errors import Again
-from stateous.client.patience import TRY_FOR, Patience
+from stateous.client.patience import Patience, longest_try
 
 _IDLE_FOR = 30.0  # seconds; a control plane keeps an idle connection longer, and most proxies do
 
@@ -99,14 +99,15 @@ class AsyncClient:
         patience = Patience(self._timeout, tries=self._tries)
         while True:
             try:
-                return await self.send_once(call, within=patience.try_for())
+                return await self.send_once(call, within=patience.try_for(call))
             except Again as again:
                 wait = patience.wait_for(call, again)
             await asyncio.sleep(wait)
 
-    async def send_once(self, call: Call[Answered], *, within: float = TRY_FOR) -> Answered:
-        """Try once. Raises Again when another try may help."""
-        return read_answer(call, await self._exchange(call, within), address=self._address)
+    async def send_once(self, call: Call[Answered], *, within: float | None = None) -> Answered:
+        """Try once, for `within` seconds or as long as this call may take. Raises Again when another try may help."""
+        answer = await self._exchange(call, longest_try(call) if within is None else within)
+        return read_answer(call, answer, address=self._address)
 
     async def close(self) -> None:
         if self._session is not None:

@@ -106,7 +106,7 @@ class Client:
         patience = Patience(self._timeout, tries=self._tries)
         while True:
             try:
-                answer = self._exchange(call, within=patience.try_for())
+                answer = self._exchange(call, within=patience.try_for(call))
                 return read_answer(call, answer, address=self._address)
             except Again as again:
                 wait = patience.wait_for(call, again)

@@ -2,9 +2,10 @@
 
 A call that may be carried out twice is `repeatable`: reading; starting a token (a second start answers the
 first's); firing with a key; a report with an attempt (it is applied at most once, but when the first
-answer was lost the repeat is answered `task_not_held` or `attempt_over`); a claim with a request; a
-heartbeat; a memory write. Firing without a key, steering and moving a clock are not: a repeat would do it
-twice, or be refused for what the first try did. A note is repeated by the supervisor, which rather writes it twice.
+answer was lost the repeat is answered `task_not_held` or `attempt_over`); a claim with a request; giving
+tasks back; a heartbeat; a memory write; messages, best with ids: then a repeat is answered as the first was.
+Firing without a key, steering and moving a clock are not: a repeat would do it twice, or be refused for what
+the first try did. A note is repeated by the supervisor, which rather writes it twice.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any, Generic, Literal, TypedDict, TypeVar
 from urllib.parse import quote, urlencode
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from stateous.client.answers import (
     Clock,
@@ -23,10 +25,13 @@ from stateous.client.answers import (
     Grant,
     Health,
     Lost,
+    MessageResult,
+    Released,
     StartedToken,
     Token,
 )
 from stateous.client.documents import plain
+from stateous.client.messages import Message, write_messages
 from stateous.model.refusals import EventNotAllowed, InvalidPayload, TokenNotFound
 
 Answered = TypeVar("Answered")
@@ -48,6 +53,7 @@ class Call(msgspec.Struct, Generic[Answered], frozen=True, kw_only=True):
 
     `path` is percent-encoded and begins with `/`. `read` takes the status (below 300) and the body, and
     raises msgspec.DecodeError (or its child ValidationError) for an answer that has another shape.
+    `waits` is for how many seconds the control plane was asked to wait before it answers.
     """
 
     method: str
@@ -56,6 +62,7 @@ class Call(msgspec.Struct, Generic[Answered], frozen=True, kw_only=True):
     body: bytes | None = None
     headers: tuple[tuple[str, str], ...] = ()
     repeatable: bool
+    waits: float = 0.0
 
 
 def start(token: str, context: Document | None) -> Call[StartedToken]:
@@ -106,10 +113,67 @@ def memory_as_written(task: int, body: bytes) -> Call[None]:
     )
 
 
-def claim(supervisor: str, states: Iterable[str], request: str) -> Call[Grant | None]:
-    """Claim one task; None when no task is ready. The same request again gives the same grant."""
-    body = {"supervisor": supervisor, "states": list(states), "request": request}
-    return _post("/tasks/claim", body, read=_granted, repeatable=True)
+def claim(
+    supervisor: str,
+    states: Iterable[str],
+    request: str,
+    *,
+    wait: float | None = None,
+    most: int | None = None,
+) -> Call[tuple[Grant, ...]]:
+    """Claim ready tasks: one, or at most `most`. None of them is ready: wait for up to `wait` seconds (0 to 60).
+
+    The same request again gives what of it is still held. A control plane that knows no `wait` answers at
+    once, one that knows no `most` gives one task.
+    """
+    body: dict[str, Any] = {"supervisor": supervisor, "states": list(states), "request": request}
+    if most is not None:
+        body["max"] = most
+    if wait is not None:
+        body["wait"] = wait
+    return Call(
+        method="POST",
+        path="/tasks/claim",
+        body=write_body(body),
+        read=_granted,
+        repeatable=True,
+        waits=wait or 0.0,
+    )
+
+
+def messages(supervisor: str, messages: Iterable[Message]) -> Call[tuple[MessageResult, ...]]:
+    """Send at most 1000 messages, of 1 MiB in all; each has its result, in their order.
+
+    Raises the refusal `not_found` on a control plane that has only the single routes.
+    """
+    sent = list(messages)
+
+    def read(status: int, body: bytes) -> tuple[MessageResult, ...]:
+        results = _reads(_Results)(status, body).results
+        if len(results) != len(sent):
+            raise msgspec.ValidationError(f"{len(results)} results for {len(sent)} messages")
+        return results
+
+    return Call(
+        method="POST",
+        path="/tasks/messages",
+        body=write_messages(supervisor, sent),
+        read=read,
+        repeatable=True,
+    )
+
+
+def release(
+    supervisor: str, *, tasks: Iterable[int] = (), request: str | None = None
+) -> Call[Released]:
+    """Give back tasks that were not worked on, and end the claim `request`, with what it was granted.
+
+    Raises the refusal `not_found` on a control plane that cannot take tasks back.
+    """
+    body: dict[str, Any] = {"supervisor": supervisor, "tasks": list(tasks)}
+    if request is not None:
+        body["request"] = request
+    return _post("/tasks/release", body, read=_reads(Released), repeatable=True)
 
 
 def beat(supervisor: str, tasks: Iterable[int]) -> Call[Lost]:
@@ -219,8 +283,11 @@ def _nothing(_status: int, _body: bytes) -> None:
     return None
 
 
-def _granted(status: int, body: bytes) -> Grant | None:
-    return None if status == 204 else _reads(Grant)(status, body)
+def _granted(status: int, body: bytes) -> tuple[Grant, ...]:
+    if status == 204:
+        return ()
+    grants = _reads(_Grants)(status, body).grants
+    return (_reads(Grant)(status, body),) if isinstance(grants, UnsetType) else grants
 
 
 def _advanced(status: int, body: bytes) -> datetime:
@@ -238,6 +305,14 @@ def _fired(status: int, body: bytes) -> FiredToken:
         return _reads(FiredToken)(status, body)
     again = _reads(_Duplicate)(status, body)
     return FiredToken(**msgspec.structs.asdict(again.token), duplicate=again.duplicate)
+
+
+class _Grants(msgspec.Struct):
+    grants: tuple[Grant, ...] | UnsetType = UNSET
+
+
+class _Results(msgspec.Struct):
+    results: tuple[MessageResult, ...]
 
 
 class _Fired(msgspec.Struct):

@@ -29,6 +29,11 @@ def spread(wait: float, *, chance: Callable[[], float] = random.random) -> float
     return wait * (1.0 + _SPREAD * chance())
 
 
+def longest_try(call: Call[Any]) -> float:
+    """Seconds that one try of this call may take."""
+    return TRY_FOR + call.waits
+
+
 class Patience:
     """How long one call goes on: until `timeout` seconds after this was made, or for so many tries."""
 
@@ -44,9 +49,9 @@ class Patience:
         self._tries = 0
         self._most = tries
 
-    def try_for(self) -> float:
-        """Seconds that the next try may take; never 0, so that each call is tried."""
-        return max(0.001, min(TRY_FOR, self._ends_at - self._clock()))
+    def try_for(self, call: Call[Any]) -> float:
+        """Seconds that the call's next try may take; never 0, so that each call is tried."""
+        return max(0.001, min(longest_try(call), self._ends_at - self._clock()))
 
     def wait_for(self, call: Call[Any], again: Again) -> float:
         """Seconds to wait before the next try. Raises what the try failed with when there is to be none."""

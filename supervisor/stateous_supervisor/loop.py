@@ -130,7 +130,8 @@ class Supervisor:
 
     async def _claim(self, request: str) -> Grant | None:
         claim = calls.claim(self._name, self._routines, request)
-        return await self._link.ask(claim, until=self._stop.asked)
+        grants = await self._link.ask(claim, until=self._stop.asked)
+        return grants[0] if grants else None
 
     def _start(self, grant: Grant) -> None:
         routine = self._routines.get(grant.state)

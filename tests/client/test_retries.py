@@ -167,7 +167,7 @@ def test_patience_ends_before_a_wait_that_would_pass_its_end() -> None:
     failed = Again(Unreachable("away"), done=True)
     assert 0.01 <= patience.wait_for(calls.get("A"), failed) <= 0.012
     now = 100.04
-    assert patience.try_for() == pytest.approx(0.01)
+    assert patience.try_for(calls.get("A")) == pytest.approx(0.01)
     with pytest.raises(Unreachable, match="away"):
         patience.wait_for(calls.get("A"), failed)
 
