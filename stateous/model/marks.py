@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, MutableMapping
 from datetime import timedelta
-from typing import Any, ClassVar, Final, Protocol, TypeVar
+from typing import Any, ClassVar, Final, Protocol, TypeVar, cast
 
 import msgspec
 
 Routine = TypeVar("Routine", bound=Callable[..., object])
 
-MARK: Final = "__stateous_states__"
-"""The attribute in which `on_state` keeps a routine's states. Decorators that copy `__dict__` keep it."""
+MARK: Final = "__stateous_marks__"
+"""The attribute in which `on_state` keeps a routine's marks. Decorators that copy `__dict__` keep it."""
 
 
 class StateRef(msgspec.Struct, frozen=True):
@@ -104,23 +104,45 @@ class Context(Protocol):
         ...
 
 
-def on_state(state: StateRef) -> Callable[[Routine], Routine]:
+class Mark(msgspec.Struct, frozen=True):
+    """What `on_state` says of a routine: the state that it is for, and whether it runs in a process of its own."""
+
+    state: StateRef
+    isolate: bool = False
+
+
+def on_state(state: StateRef, *, isolate: bool = False) -> Callable[[Routine], Routine]:
     """Mark a `def` or `async def` function of one argument, `ctx`, as the routine of a state.
 
+    With `isolate=True` each of its runs is a process of its own, which is ended when the task is lost.
     Stacked marks make it the routine of each of these states. Nothing is registered: a supervisor looks
-    for the marks when it has imported its folder. Raises TypeError when `state` is not a contract's state.
+    for the marks when it has imported its folder. Raises TypeError when `state` is not a contract's state,
+    and for what can keep no mark.
     """
     if not isinstance(state, StateRef):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise TypeError("@on_state needs a state of contract.py: @on_state(states.name)")
 
     def mark(routine: Routine) -> Routine:
-        setattr(routine, MARK, (state, *states_of(routine)))
+        try:
+            setattr(routine, MARK, (Mark(state, isolate), *marks_of(routine)))
+        except AttributeError:
+            raise TypeError(
+                f"@on_state marks functions of a module, and {routine!r:.80} is none"
+            ) from None
         return routine
 
     return mark
 
 
+def marks_of(routine: object) -> tuple[Mark, ...]:
+    """The marks of a function, in the order of its decorators; none of what `on_state` did not mark."""
+    try:
+        found = getattr(routine, MARK, ())
+    except Exception:  # noqa: BLE001 - objects of other libraries answer as they like
+        return ()
+    return cast("tuple[Mark, ...]", found) if isinstance(found, tuple) else ()
+
+
 def states_of(routine: object) -> tuple[StateRef, ...]:
-    """The states that a function is marked for, in the order of its decorators; none without a mark."""
-    found: tuple[StateRef, ...] = getattr(routine, MARK, ())
-    return found
+    """The states that a function is marked for, in the order of its decorators."""
+    return tuple(mark.state for mark in marks_of(routine))

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from stateous import Event, StateRef, on_state
-from stateous.model.marks import states_of
+from stateous.model.marks import Mark, marks_of, states_of
 
 
 class Review(msgspec.Struct):
@@ -109,3 +109,31 @@ def test_a_decorator_that_copies_the_function_keeps_the_mark() -> None:
 def test_a_mark_needs_a_state_of_the_contract(wrong: Any) -> None:
     with pytest.raises(TypeError, match=r"@on_state\(states\.name\)"):
         on_state(wrong)
+
+
+def test_a_mark_says_whether_the_routine_runs_in_a_process_of_its_own() -> None:
+    @on_state(StateRef("draft"), isolate=True)
+    @on_state(StateRef("review"))
+    def routine(ctx: object) -> None: ...
+
+    assert marks_of(routine) == (Mark(StateRef("draft"), True), Mark(StateRef("review"), False))
+
+
+def test_what_can_keep_no_mark_is_refused() -> None:
+    class Desk:
+        def review(self, ctx: object) -> None: ...
+
+    with pytest.raises(TypeError, match="marks functions of a module, and <bound method"):
+        on_state(StateRef("review"))(Desk().review)
+
+
+def test_objects_that_answer_to_any_name_have_no_marks() -> None:
+    class Obliging:
+        def __getattr__(self, name: str) -> str:
+            return name
+
+    class Touchy:
+        def __getattr__(self, name: str) -> str:
+            raise RuntimeError("not now")
+
+    assert (marks_of(Obliging()), marks_of(Touchy())) == ((), ())
