@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -19,12 +19,17 @@ def supervise(
     folder: Annotated[
         Path, typer.Argument(metavar="FOLDER", help="A folder that `init supervisor` made.")
     ],
+    *,
+    log_format: Annotated[
+        Literal["text", "json"],
+        typer.Option(help="The log: sentences for people, or a JSON object a line."),
+    ] = "text",
 ) -> None:
     """Run the routines of a folder until Ctrl-C: once lets them end, twice cancels them."""
-    raise typer.Exit(_supervisor()(folder))
+    raise typer.Exit(_supervisor()(folder, log_format=log_format))
 
 
-def _supervisor() -> Callable[[Path], int]:
+def _supervisor() -> Callable[..., int]:
     from importlib.metadata import entry_points
 
     for entry in entry_points(group="stateous.commands", name="supervise"):

@@ -18,22 +18,24 @@ from stateous_supervisor.folder import (
     read_settings,
 )
 from stateous_supervisor.link import GaveUp, Link
-from stateous_supervisor.log import Log, open_log
+from stateous_supervisor.log import Log, LogFormat, open_log
 from stateous_supervisor.loop import CANCEL_FOR, Supervisor
 from stateous_supervisor.outbox import Outbox
 from stateous_supervisor.routines import find_routines
 from stateous_supervisor.signals import Stop, wait_for_any
+from stateous_supervisor.stderr import Stderr
 
 
-def supervise(folder: Path, *, leash: int | None = None) -> int:
+def supervise(folder: Path, *, leash: int | None = None, log_format: LogFormat = "text") -> int:
     """Run the routines of a folder until a signal, or until the other end of `leash` closes; the exit code.
 
     Prints its own errors.
     """
     try:
         settings, contract = read_settings(folder), read_contract(folder)
+        log = open_log(log_format, write=Stderr().write)
         with Outbox(folder) as outbox:
-            return _run(settings, contract, outbox, leash=leash)
+            return _run(settings, contract, outbox, leash=leash, log=log)
     except StateousError as problem:
         print(f"error: {problem}", file=sys.stderr)  # noqa: T201 - a command's answer, not its log
     except KeyboardInterrupt:
@@ -41,10 +43,12 @@ def supervise(folder: Path, *, leash: int | None = None) -> int:
     return 1
 
 
-def _run(settings: Settings, contract: Contract, outbox: Outbox, *, leash: int | None) -> int:
+def _run(
+    settings: Settings, contract: Contract, outbox: Outbox, *, leash: int | None, log: Log
+) -> int:
     with asyncio.Runner() as runner:
         stop = Stop(leash)
-        code = runner.run(_supervise(settings, contract, outbox, stop=stop, log=open_log()))
+        code = runner.run(_supervise(settings, contract, outbox, stop=stop, log=log))
         if asyncio.all_tasks(runner.get_loop()):
             # Something of a routine does not let itself be cancelled: to wait for it would be to not stop.
             outbox.close()
