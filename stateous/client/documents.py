@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import is_dataclass
-from datetime import date, time
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
 from enum import Enum
 from typing import Any, Final, cast
 from uuid import UUID
@@ -26,8 +27,9 @@ def plain(value: object, at: str, *, level: int = 1) -> Any:
     """A copy of `value` made of dicts, lists, texts, numbers, bools and None only.
 
     `at` names the value in the sentence of an error, `level` is its depth in the body. Structs,
-    dataclasses and pydantic models are written as their model says; datetimes, UUIDs and enums as JSON
-    Schema expects them. Bytes, sets, NaN, keys that are no text and the like raise NotJson.
+    dataclasses, attrs classes and pydantic models are written as their model says; datetimes, durations,
+    UUIDs, Decimals and enums as the schemas of models expect them, a Decimal as text. Bytes, sets, NaN, keys
+    that are no text and the like raise NotJson.
     """
     match value:
         case None | bool():
@@ -44,7 +46,15 @@ def plain(value: object, at: str, *, level: int = 1) -> Any:
             if not math.isfinite(value):
                 raise NotJson(f"{at} is {float(value)}, which JSON cannot hold")
             return float(value)
-        case date() | time() | UUID():
+        case Decimal() if not value.is_finite():
+            raise NotJson(f"{at} is {value}, which JSON cannot hold")
+        case Decimal():
+            return str(value)
+        case date() | time():
+            # A subclass, as other libraries make them, is unknown to msgspec.
+            known = type(value) in (datetime, date, time)
+            return msgspec.to_builtins(value) if known else value.isoformat()
+        case timedelta() | UUID():
             return msgspec.to_builtins(value)
         case _:
             return _composite(value, at, level=level)
@@ -67,10 +77,14 @@ def _written(value: object, at: str) -> object:
     kind = type(value)
     dump = getattr(value, "model_dump", None)
     try:
-        if isinstance(value, msgspec.Struct) or (is_dataclass(kind) and dump is None):
-            return msgspec.to_builtins(value)
-        if callable(dump):
+        if isinstance(value, msgspec.Struct) or (
+            dump is None and (is_dataclass(kind) or hasattr(kind, "__attrs_attrs__"))
+        ):
+            return msgspec.to_builtins(value, enc_hook=lambda inner: plain(inner, f"within {at}"))
+        if callable(dump) and not isinstance(value, type):
             return dump(mode="json", by_alias=True)
+    except NotJson:
+        raise
     except (TypeError, ValueError, RecursionError) as problem:
         raise NotJson(f"{at} cannot be written as JSON: {problem}") from problem
     raise NotJson(f"{at} is a {kind.__name__}, which JSON cannot hold")

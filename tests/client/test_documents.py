@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from enum import Enum, IntEnum
+from types import SimpleNamespace
 from typing import Any
 from uuid import UUID
 
@@ -40,6 +41,32 @@ class Model(pydantic.BaseModel):
     when: datetime
 
 
+class Odd:
+    pass
+
+
+@dataclass
+class Holder:
+    odd: Any
+
+
+class Attrs:
+    """As attrs makes one: its fields are listed in the class."""
+
+    __attrs_attrs__ = (SimpleNamespace(name="price"),)
+
+    def __init__(self, price: Decimal) -> None:
+        self.price = price
+
+
+class Moment(datetime):
+    pass
+
+
+class Price(Decimal):
+    pass
+
+
 class Text(str):
     __slots__ = ()
 
@@ -70,6 +97,13 @@ WRITTEN: list[tuple[object, object]] = [
         [{"line": {"how-many": 1, "when": "2026-01-02T12:00:00Z", "tags": []}}],
     ),
     ({"m": Model(when=NOON)}, {"m": {"when": "2026-01-02T12:00:00Z"}}),
+    (Holder(Model(when=NOON)), {"odd": {"when": "2026-01-02T12:00:00Z"}}),
+    (Attrs(Decimal("1.50")), {"price": "1.50"}),
+    (Decimal("1.50"), "1.50"),
+    (Price("1.50"), "1.50"),
+    (Moment(2026, 1, 2, 12, tzinfo=UTC), "2026-01-02T12:00:00+00:00"),
+    (Holder(Moment(2026, 1, 2)), {"odd": "2026-01-02T00:00:00"}),
+    (timedelta(days=1, seconds=3), "P1DT3S"),
 ]
 
 
@@ -81,15 +115,6 @@ def test_models_and_times_are_written_as_their_schema_says(value: object, writte
     msgspec.json.encode(result)
 
 
-class Odd:
-    pass
-
-
-@dataclass
-class Holder:
-    odd: Any
-
-
 @pytest.mark.parametrize(
     ("value", "sentence"),
     [
@@ -97,7 +122,10 @@ class Holder:
         ({"a": float("-inf")}, "payload.a is -inf, which JSON cannot hold"),
         ({"a": b"x"}, "payload.a is a bytes, which JSON cannot hold"),
         ({"a": {1}}, "payload.a is a set, which JSON cannot hold"),
-        ({"a": Decimal(1)}, "payload.a is a Decimal, which JSON cannot hold"),
+        ({"a": Decimal("-Infinity")}, "payload.a is -Infinity, which JSON cannot hold"),
+        ({"a": Model}, "payload.a is a ModelMetaclass, which JSON cannot hold"),
+        (Holder(Odd()), "within payload is a Odd, which JSON cannot hold"),
+        (Holder(range(2)), "within payload is a range, which JSON cannot hold"),
         ({"a": Odd()}, "payload.a is a Odd, which JSON cannot hold"),
         ({"a": Odd}, "payload.a is a type, which JSON cannot hold"),
         ({1: 2}, "payload has the key 1, which is no text"),
@@ -113,8 +141,12 @@ def test_what_json_cannot_hold_is_named(value: object, sentence: str) -> None:
 
 
 def test_a_model_that_cannot_be_written_says_which_field() -> None:
-    with pytest.raises(NotJson, match=r"payload\.x cannot be written as JSON: .*Odd"):
-        plain({"x": Holder(Odd())}, "payload")
+    class Stubborn:
+        def model_dump(self, **_how: object) -> None:
+            raise TypeError("I will not")
+
+    with pytest.raises(NotJson, match=r"payload\.x cannot be written as JSON: I will not"):
+        plain({"x": Stubborn()}, "payload")
 
 
 def test_a_value_that_holds_itself_is_refused() -> None:
