@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 
 import msgspec
 
-from stateous.compiler.models import ModelSchemas, schemas_of
-from stateous.compiler.reading import guard_problems, input_problems
-from stateous.compiler.resolving import Resolved, resolve, run_by, workflow_name_problem
-from stateous.compiler.shape import shape_problems
+from stateous.compiler.family import family_of
+from stateous.compiler.handing import input_problems
+from stateous.compiler.models import ModelSchemas, Use, schemas_of
+from stateous.compiler.naming import family_name_problems
+from stateous.compiler.nesting import nesting_problems, nesting_warnings
+from stateous.compiler.problems import Problem, shown
+from stateous.compiler.reading import guard_problems
+from stateous.compiler.resolving import Resolved, resolve
+from stateous.compiler.shape import shape_problems, shape_warnings
 from stateous.model.refusals import StateousError
 from stateous.model.workflow import Workflow
 
@@ -17,71 +23,76 @@ from stateous.model.workflow import Workflow
 class InvalidWorkflow(StateousError):
     """A workflow that cannot be compiled: a first line, then one line for each problem."""
 
-    def __init__(self, workflow: str, problems: list[str]) -> None:
-        lines = "".join(f"\n  {problem}" for problem in problems)
-        super().__init__(f"workflow '{workflow}' is not valid:{lines}")
+    def __init__(self, workflow: str, problems: Iterable[str]) -> None:
         self.problems = tuple(problems)
+        lines = "".join(f"\n  {problem}" for problem in self.problems)
+        super().__init__(f"workflow '{workflow}' is not valid:{lines}")
 
 
 class Checked(msgspec.Struct, frozen=True, kw_only=True):
-    """A workflow without problems: itself, then those it runs, and the schemas of all their models."""
+    """A workflow without problems: itself, then those it runs, and the schemas of all their models.
+
+    `warnings` are sentences about what is of no use, or may surprise.
+    """
 
     flows: tuple[Resolved, ...]
     models: ModelSchemas
+    warnings: tuple[str, ...]
 
 
 def check(main: Workflow) -> Checked:
     """Return the workflow by names. Raises InvalidWorkflow with every problem that was found."""
-    problems: list[str] = []
-    workflows = _family(main, problems)
+    if not _is_text(main.name):
+        raise InvalidWorkflow(shown(main.name), _said(family_name_problems([main]), main))
+    workflows, problems = family_of(main)
     flows = {workflow.name: resolve(workflow) for workflow in workflows}
-    models = schemas_of(_models(workflows))
+    models = schemas_of(_uses(workflows))
+    warnings: list[Problem] = []
     for flow in flows.values():
-        place = "" if flow.workflow is main else f"workflow '{flow.name}': "
-        problems.extend(place + problem for problem in flow.problems)
-        if flow.has_all_ways:
-            problems.extend(place + problem for problem in shape_problems(flow))
-        problems.extend(place + problem for problem in guard_problems(flow, flows, models))
-        problems.extend(place + problem for problem in input_problems(flow, flows, models))
+        problems.extend(_of(flow, main, _problems(flow, flows, models)))
+        warnings.extend(_of(flow, main, shape_warnings(flow)))
+    problems.extend(nesting_problems(flows))
     problems.extend(models.problems)
+    warnings.extend(nesting_warnings(flows))
     if problems:
-        raise InvalidWorkflow(str(main.name), list(dict.fromkeys(problems)))
-    return Checked(flows=tuple(flows.values()), models=models)
+        raise InvalidWorkflow(main.name, _said(problems, main))
+    said = tuple(_said(warnings, main))
+    return Checked(flows=tuple(flows.values()), models=models, warnings=said)
 
 
-def children_of(workflow: Workflow) -> Iterator[Workflow]:
-    """The workflows that the states of a workflow run, in order; one that several run comes again."""
-    for state in workflow.states:
-        yield from run_by(state)
+def _problems(
+    flow: Resolved, flows: Mapping[str, Resolved], models: ModelSchemas
+) -> Iterator[Problem]:
+    yield from flow.problems
+    yield from shape_problems(flow)
+    yield from guard_problems(flow, flows, models)
+    yield from input_problems(flow, flows, models)
 
 
-def _family(main: Workflow, problems: list[str]) -> list[Workflow]:
-    """The workflow and all that it runs, each once, without those whose name another one has."""
-    found: dict[str, Workflow] = {}
-    _gather(main, found, (), problems)
-    named = ((name, workflow_name_problem(name)) for name in found)
-    problems.extend(f"the workflow {name!r} {problem}" for name, problem in named if problem)
-    return list(found.values())
+def _of(flow: Resolved, main: Workflow, problems: Iterable[Problem]) -> Iterator[Problem]:
+    """The problems of a workflow; those of one that another runs say whose they are."""
+    for problem in problems:
+        whose = "" if flow.workflow is main else f"workflow '{flow.name}': "
+        yield Problem(whose + problem.sentence, problem.at)
 
 
-def _gather(
-    workflow: Workflow, found: dict[str, Workflow], above: tuple[Workflow, ...], problems: list[str]
-) -> None:
-    if any(workflow is other for other in above):
-        problems.append(f"the workflow '{workflow.name}' runs itself")
-        return
-    known = found.setdefault(workflow.name, workflow)
-    if known is not workflow:
-        problems.append(f"two workflows have the name '{workflow.name}'")
-        return
-    for child in children_of(workflow):
-        _gather(child, found, (*above, workflow), problems)
+def _said(problems: Iterable[Problem], main: Workflow) -> list[str]:
+    folder = Path(main.declared.file).parent
+    return list(dict.fromkeys(problem.said(folder) for problem in problems))
 
 
-def _models(workflows: list[Workflow]) -> Iterator[tuple[str, type]]:
+def _uses(workflows: list[Workflow]) -> Iterator[Use]:
     for workflow in workflows:
         if workflow.context is not None:
-            yield f"the context of workflow '{workflow.name}'", workflow.context
+            place = f"the context of workflow '{workflow.name}'"
+            yield Use(place, workflow.context, workflow.declared)
         for event in workflow.events:
             if event.payload is not None:
-                yield f"the payload of event '{event.name}'", event.payload
+                yield Use(
+                    f"the payload of event {shown(event.name)}", event.payload, event.declared
+                )
+
+
+def _is_text(name: object) -> bool:
+    """Whether an author gave a text: the types promise it, and nothing has checked it."""
+    return isinstance(name, str)

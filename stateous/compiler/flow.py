@@ -8,7 +8,7 @@ from types import ModuleType
 
 import msgspec
 
-from stateous.compiler.checking import check, children_of
+from stateous.compiler.checking import check
 from stateous.compiler.contract import contract_of
 from stateous.compiler.document import graph_of
 from stateous.compiler.importing import imported
@@ -82,7 +82,8 @@ def _main_of(module: ModuleType, path: Path) -> Workflow:
     run = {
         id(child)
         for workflow in found.values()
-        for child in children_of(workflow)
+        for state in workflow.states
+        for child in state.parallel
         if child is not workflow
     }
     mains = [workflow for key, workflow in found.items() if key not in run]

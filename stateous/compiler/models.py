@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, cast, is_typeddict
 
 import msgspec
 
+from stateous.compiler.domain_words import say_domain, say_value
+from stateous.compiler.problems import Problem, shown
+from stateous.compiler.proof.schema_domains import Domains
 from stateous.model.schemas import REFERENCE
+from stateous.model.workflow import Declared
 
 Schema = dict[str, Any]
 
@@ -19,7 +23,7 @@ class ModelSchemas:
 
     def __init__(self) -> None:
         self.schemas: dict[str, Schema] = {}
-        self.problems: list[str] = []
+        self.problems: list[Problem] = []
         self._names: dict[int, str] = {}
 
     def name_of(self, model: type[Any] | None) -> str | None:
@@ -52,23 +56,32 @@ class ModelSchemas:
             self._names[id(model)] = str(reference["$ref"]).removeprefix(REFERENCE)
         for name, schema in schemas.items():
             if self.schemas.setdefault(name, schema) != schema:
-                self.problems.append(f"two different models have the name '{name}'")
+                self.problems.append(Problem(f"different models have the name '{name}'"))
 
 
-def schemas_of(models: Iterable[tuple[str, type[Any]]]) -> ModelSchemas:
-    """Return the schemas of models, each given with what uses it ("the event 'reviewed'").
+class Use(msgspec.Struct, frozen=True):
+    """A model that is used as `place` says ("the payload of event 'reviewed'"), declared there."""
+
+    place: str
+    model: type[Any]
+    declared: Declared
+
+
+def schemas_of(uses: Iterable[Use]) -> ModelSchemas:
+    """Return the schemas of the models that are used.
 
     Call it while the modules of flow.py are imported: annotations are looked up in them.
     """
     found = ModelSchemas()
     plain: list[type[Any]] = []
     pydantic: list[type[Any]] = []
-    for place, model in models:
+    for use in uses:
+        model = use.model
         if any(model is known for known in (*plain, *pydantic)):
             continue
         problem = _problem(model)
         if problem:
-            found.problems.append(f"{place}: {problem}")
+            found.problems.append(Problem(f"{use.place}: {problem}", (use.declared,)))
         else:
             (pydantic if _is_pydantic(model) else plain).append(model)
     if plain:
@@ -79,17 +92,43 @@ def schemas_of(models: Iterable[tuple[str, type[Any]]]) -> ModelSchemas:
     if pydantic:
         references, schemas = _pydantic_schemas(pydantic)
         found.add(pydantic, references, schemas)
-    for name in sorted(found.schemas):
-        if not name.isidentifier():
-            found.problems.append(
-                f"the model '{name}' has a name that is no Python name, or that another one has"
-            )
+    found.problems.extend(_name_problems(found.schemas))
+    found.problems.extend(_default_problems(found.schemas))
     return found
+
+
+def _name_problems(schemas: Mapping[str, Schema]) -> Iterator[Problem]:
+    """Models that the contract cannot name. msgspec calls two of one name by their modules."""
+    alike: dict[str, list[str]] = {}
+    for name in sorted(schemas):
+        if "." in name:
+            alike.setdefault(str(schemas[name].get("title", name)), []).append(name)
+        elif not name.isidentifier():
+            yield Problem(f"the model '{name}' has a name that is no Python name")
+    for title, names in alike.items():
+        yield Problem(f"different models have the name '{title}': {', '.join(names)}")
+
+
+def _default_problems(schemas: Mapping[str, Schema]) -> Iterator[Problem]:
+    """Defaults that their own model refuses: a token could not start with one, nor an event carry it."""
+    written: dict[str, Schema] = msgspec.json.decode(msgspec.json.encode(schemas))
+    domains = Domains(written)
+    for name, schema in written.items():
+        properties: Mapping[str, Any] = schema.get("properties", {})
+        for key, field in properties.items():
+            if not isinstance(field, dict) or "default" not in field:
+                continue
+            domain, default = domains.of(field), cast("Schema", field)["default"]
+            if not domain.has(default):
+                yield Problem(
+                    f"the default of '{key}' in the model '{name}' is {say_value(default)}, "
+                    f"and it is {say_domain(domain)}"
+                )
 
 
 def _problem(model: object) -> str | None:
     """Why a model cannot be used; None when it can."""
-    called = getattr(model, "__name__", repr(model))
+    called = model.__name__ if isinstance(model, type) else shown(model)
     if not _is_model(model):
         return f"{called} is no model: use a msgspec Struct, a dataclass, a TypedDict or a pydantic model"
     model = cast("type[Any]", model)

@@ -1,97 +1,118 @@
-"""Whether guards and inputs read only what can be there: fields of models, declared events, children's payloads."""
+"""Whether guards read only what can be there: fields of models, declared events, children's payloads."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from stateous.compiler.models import ModelSchemas
-from stateous.compiler.resolving import Resolved, Way, run_by
+from stateous.compiler.problems import Problem, near
+from stateous.compiler.resolving import Resolved, Way
+from stateous.compiler.settings import run_by
 from stateous.model.guard_tree import Branches, Count, Field, reads_of
 from stateous.model.names import JOINED, OWN_EVENTS, START
 
 
 def guard_problems(
     flow: Resolved, flows: Mapping[str, Resolved], models: ModelSchemas
-) -> Iterator[str]:
+) -> Iterator[Problem]:
     """Every guard that reads what is certainly never there."""
+    reading = _Reading(flow, flows, models)
     for way in flow.ways:
-        if way.guard is None:
-            continue
-        for read in reads_of(way.guard.tree):
+        for problem in dict.fromkeys(reading.problems(way)):
+            yield Problem(f"the guard {way.when!r} of {way} {problem}", (way.declared,))
+
+
+class _Reading:
+    def __init__(self, flow: Resolved, flows: Mapping[str, Resolved], models: ModelSchemas) -> None:
+        self.flow = flow
+        self.flows = flows
+        self.models = models
+
+    def problems(self, way: Way) -> Iterator[str]:
+        for read in () if way.guard is None else reads_of(way.guard.tree):
             match read:
                 case Field(place="ctx", name=name):
-                    fields = _fields(flow.workflow.context, models)
-                    problem = _missing("ctx", name, fields, "the context model")
+                    problem = self._context(way, name)
                 case Field(place="payload", name=name):
-                    problem = _payload_problem(way, name, flow, models)
+                    problem = self._payload(way, name)
                 case Field(place="branch payload", name=name):
-                    problem = _branch_problem(way, name, flow, flows, models)
+                    problem = self._branch(way, name)
                 case Count(event=event):
-                    problem = _count_problem(way, event, flow)
+                    problem = self._count(way, event)
                 case Field() | Branches():
                     problem = None
-            if problem:
-                yield f"the guard {way.when!r} of {way} {problem}"
+            if problem is not None:
+                yield problem
 
+    def _context(self, way: Way, name: str) -> str | None:
+        fields = self._fields(self.flow.workflow.context)
+        if fields is None or name in fields:
+            return None
+        elsewhere = name in (self._payload_fields(way) or ())
+        hint = f": did you mean payload.{name}?" if elsewhere else near(name, fields, "ctx['{}']")
+        return f"reads ctx['{name}'], which is no field of the context model{hint}"
 
-def input_problems(
-    flow: Resolved, flows: Mapping[str, Resolved], models: ModelSchemas
-) -> Iterator[str]:
-    """Every parallel state whose inputs leave out what a child needs, or name what is not there."""
-    context = _fields(flow.workflow.context, models)
-    for name, state in flow.states.items():
-        inputs = state.inputs or ()
-        for key in inputs:
-            if context is not None and key not in context:
-                yield f"state '{name}' hands over '{key}', which is no field of the context model"
-        for child in run_by(state):
-            found = flows.get(child.name)
-            model = None if found is None else models.name_of(found.workflow.context)
-            for key in sorted(models.required_of(model) - set(inputs)):
-                yield f"state '{name}' must hand '{key}' over to workflow '{child.name}': add it to inputs"
+    def _payload(self, way: Way, name: str) -> str | None:
+        fields = self._payload_fields(way)
+        if fields is not None and name in fields:
+            return None
+        in_context = name in (self._fields(self.flow.workflow.context) or ())
+        hint = f": did you mean ctx['{name}']?" if in_context else ""
+        if way.source == START:
+            return f"reads the payload, and at START there is none{hint}"
+        if way.on == JOINED:
+            if name in (self._branch_fields(way) or ()):
+                hint = f": did you mean branches.any(payload.{name})?"
+            return f"reads payload.{name}, which is no field of '{JOINED}'{hint}"
+        event = self.flow.events.get(way.on or "")
+        if event is None or event.payload is None:
+            return f"reads the payload, and '{way.on}' carries none{hint}"
+        if fields is None:
+            return None
+        hint = hint or near(name, fields, "payload.{}")
+        return f"reads payload.{name}, which is no field of the model of '{way.on}'{hint}"
 
+    def _payload_fields(self, way: Way) -> frozenset[str] | None:
+        """The fields of the payload that a way's event carries; None when any key may be there."""
+        if way.on == JOINED:
+            return frozenset({"branches"})
+        event = self.flow.events.get(way.on or "")
+        return frozenset() if event is None else self._fields(event.payload, none=frozenset())
 
-def _fields(model: type | None, models: ModelSchemas) -> frozenset[str] | None:
-    return None if model is None else models.fields_of(models.name_of(model))
+    def _branch(self, way: Way, name: str) -> str | None:
+        """A branch's payload is that of some event of a child: none of them may have the field."""
+        known = self._branch_fields(way)
+        if known is None or name in known:
+            return None
+        hint = near(name, known, "payload.{}")
+        return (
+            f"reads payload.{name}, which is no field of any event of the workflows it runs{hint}"
+        )
 
+    def _branch_fields(self, way: Way) -> frozenset[str] | None:
+        """The fields that a branch's payload can have; None when any key may be there."""
+        state = self.flow.states.get(way.source)
+        known: set[str] = {"branches"}
+        for child in () if state is None else run_by(state):
+            found = self.flows.get(child.name)
+            for event in () if found is None else found.events.values():
+                fields = self._fields(event.payload, none=frozenset())
+                if fields is None:
+                    return None
+                known |= fields
+        return frozenset(known)
 
-def _missing(place: str, name: str, fields: frozenset[str] | None, holder: str) -> str | None:
-    if fields is None or name in fields:
-        return None
-    shown = f"ctx['{name}']" if place == "ctx" else f"{place}.{name}"
-    return f"reads {shown}, which is no field of {holder}"
+    def _count(self, way: Way, event: str) -> str | None:
+        if way.source == START:
+            return "counts events, and at START there are none"
+        known: Iterable[str] = (*self.flow.events, *OWN_EVENTS)
+        if event in known:
+            return None
+        hint = near(event, known)
+        return f"counts '{event}', which is no event of the workflow{hint}"
 
-
-def _payload_problem(way: Way, name: str, flow: Resolved, models: ModelSchemas) -> str | None:
-    if way.source == START:
-        return "reads the payload, and at START there is none"
-    if way.on == JOINED:
-        return _missing("payload", name, frozenset({"branches"}), "'joined'")
-    event = flow.events.get(way.on or "")
-    if event is None or event.payload is None:
-        return f"reads the payload, and '{way.on}' carries none"
-    return _missing("payload", name, _fields(event.payload, models), f"the model of '{way.on}'")
-
-
-def _branch_problem(
-    way: Way, name: str, flow: Resolved, flows: Mapping[str, Resolved], models: ModelSchemas
-) -> str | None:
-    """A branch's payload is that of some event of a child: none of them may have the field."""
-    state = flow.states.get(way.source)
-    known: set[str] = {"branches"}
-    for child in () if state is None else run_by(state):
-        found = flows.get(child.name)
-        for event in () if found is None else found.events.values():
-            fields = frozenset[str]() if event.payload is None else _fields(event.payload, models)
-            if fields is None:
-                return None
-            known |= fields
-    return _missing("payload", name, frozenset(known), "any event of the workflows it runs")
-
-
-def _count_problem(way: Way, event: str, flow: Resolved) -> str | None:
-    if way.source == START:
-        return "counts events, and at START there are none"
-    if event not in flow.events and event not in OWN_EVENTS:
-        return f"counts '{event}', which is no event of the workflow"
-    return None
+    def _fields(
+        self, model: type | None, *, none: frozenset[str] | None = None
+    ) -> frozenset[str] | None:
+        """The fields of a model, `none` without one; None when any key may be there."""
+        return none if model is None else self.models.fields_of(self.models.name_of(model))

@@ -11,7 +11,7 @@ from typing import Final
 
 from stateous.compiler.contract import children_names, contract_of, event_names, state_names
 from stateous.compiler.flow import write_text
-from stateous.compiler.resolving import workflow_name_problem
+from stateous.compiler.naming import workflow_name_problem
 from stateous.compiler.templates import FLOW, PYPROJECT, ROUTINE, ROUTINES, SCHEMAS, SETTINGS
 from stateous.model.graph import Flow, Graph
 from stateous.model.refusals import StateousError

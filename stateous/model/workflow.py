@@ -1,14 +1,23 @@
 """The language of flow.py: a workflow with its states, events and transitions, as its author writes them.
 
-Nothing is checked here, so that `compile` can tell all mistakes at once.
+Nothing is checked here, so that `compile` can tell all mistakes at once. Each thing keeps where it was
+declared, so that a mistake can be found.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import Any, Literal, cast
 
 import msgspec
+
+
+class Declared(msgspec.Struct, frozen=True):
+    """Where something is declared: the file, as Python knows it, and the line, from 1."""
+
+    file: str
+    line: int
 
 
 class WorkflowEvent(msgspec.Struct, frozen=True, eq=False):
@@ -17,6 +26,7 @@ class WorkflowEvent(msgspec.Struct, frozen=True, eq=False):
     workflow: Workflow
     name: str
     payload: type[Any] | None
+    declared: Declared
 
 
 class WorkflowState(msgspec.Struct, frozen=True, eq=False):
@@ -30,6 +40,7 @@ class WorkflowState(msgspec.Struct, frozen=True, eq=False):
     parallel: tuple[Workflow, ...]
     join: Literal["all", "any"] | None
     inputs: tuple[str, ...] | None
+    declared: Declared
 
 
 class WorkflowTransition(msgspec.Struct, frozen=True, eq=False):
@@ -40,6 +51,7 @@ class WorkflowTransition(msgspec.Struct, frozen=True, eq=False):
     on: WorkflowEvent | str | None
     when: str | None
     otherwise: bool
+    declared: Declared
 
 
 class Workflow:
@@ -55,10 +67,11 @@ class Workflow:
         self.events: list[WorkflowEvent] = []
         self.states: list[WorkflowState] = []
         self.transitions: list[WorkflowTransition] = []
+        self.declared = _here()
 
     def event(self, name: str, *, payload: type[Any] | None = None) -> WorkflowEvent:
         """Declare an event. Without `payload` it carries nothing."""
-        event = WorkflowEvent(self, name, payload)
+        event = WorkflowEvent(self, name, payload, _here())
         self.events.append(event)
         return event
 
@@ -89,6 +102,7 @@ class Workflow:
             _as_given(parallel),
             join,
             None if inputs is None else _as_given(inputs),
+            _here(),
         )
         self.states.append(state)
         return state
@@ -107,10 +121,18 @@ class Workflow:
         Of the transitions of one state on one event at most one guard may hold; `otherwise=True` marks
         the one that is taken when none does. Transitions from START have no event.
         """
-        self.transitions.append(WorkflowTransition(source, target, on, when, otherwise))
+        declared = _here()
+        self.transitions.append(WorkflowTransition(source, target, on, when, otherwise, declared))
 
     def __repr__(self) -> str:
         return f"Workflow({self.name!r})"
+
+
+def _here() -> Declared:
+    """Where the caller of a method of Workflow stands: two frames up."""
+    # `inspect` gives the same, and is slow to load.
+    caller = sys._getframe(2)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+    return Declared(caller.f_code.co_filename, caller.f_lineno)
 
 
 def _as_given(items: Any) -> tuple[Any, ...]:

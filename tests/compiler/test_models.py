@@ -14,8 +14,9 @@ from pydantic.dataclasses import dataclass as pydantic_dataclass
 from stateous import END, START, Workflow
 from stateous.compiler.checking import InvalidWorkflow, check
 from stateous.compiler.document import graph_of
-from stateous.compiler.models import schemas_of
+from stateous.compiler.models import Use, schemas_of
 from stateous.model.graph import Graph
+from stateous.model.workflow import Declared
 
 
 class LineStruct(msgspec.Struct):
@@ -184,9 +185,16 @@ def test_what_is_no_model_is_a_problem_of_the_workflow(model: Any, said: str) ->
 
 def test_two_models_of_one_name_are_a_problem() -> None:
     def make(field: str, base: type[Any]) -> type[Any]:
-        return type("Same", (base,), {"__annotations__": {field: int}})
+        return type("Same", (base,), {"__annotations__": {field: int}, "__module__": "schemas"})
 
-    structs = schemas_of([("a", make("x", msgspec.Struct)), ("b", make("y", msgspec.Struct))])
-    assert any("that another one has" in problem for problem in structs.problems)
-    mixed = schemas_of([("a", make("x", msgspec.Struct)), ("b", make("x", pydantic.BaseModel))])
-    assert mixed.problems == ["two different models have the name 'Same'"]
+    def problems(*models: type[Any]) -> list[str]:
+        here = Declared("flow.py", 1)
+        found = schemas_of(Use("here", model, here) for model in models)
+        return [problem.sentence for problem in found.problems]
+
+    assert problems(make("x", msgspec.Struct), make("y", msgspec.Struct)) == [
+        "different models have the name 'Same': schemas.Same, schemas.Same_2"
+    ]
+    assert problems(make("x", msgspec.Struct), make("x", pydantic.BaseModel)) == [
+        "different models have the name 'Same'"
+    ]

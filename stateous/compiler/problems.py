@@ -1,0 +1,73 @@
+"""What is wrong with a workflow: a sentence, and where the author wrote what it is about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from stateous.model.names import END, START
+from stateous.model.workflow import Declared, WorkflowEvent, WorkflowState
+
+_SHOWN: Final = 60
+_NEAR: Final = 0.6
+
+
+class Problem(msgspec.Struct, frozen=True):
+    """One mistake, or one warning. `at` is where that which the sentence speaks of was declared."""
+
+    sentence: str
+    at: tuple[Declared, ...] = ()
+
+    def said(self, folder: Path) -> str:
+        """The sentence with its place: `… (flow.py, line 12)`. Files are named as `folder` sees them."""
+        lines: dict[str, list[str]] = {}
+        for place in self.at:
+            known = lines.setdefault(file_shown(place.file, folder), [])
+            if str(place.line) not in known:
+                known.append(str(place.line))
+        places = "; ".join(f"{file}, {_lines(known)}" for file, known in lines.items())
+        return f"{self.sentence} ({places})" if places else self.sentence
+
+
+def file_shown(file: str, folder: Path) -> str:
+    """The file as seen from the folder; one that lies elsewhere by its name alone."""
+    path = Path(file)
+    return str(path.relative_to(folder) if path.is_relative_to(folder) else path.name)
+
+
+def _lines(numbers: list[str]) -> str:
+    if len(numbers) == 1:
+        return f"line {numbers[0]}"
+    return f"lines {', '.join(numbers[:-1])} and {numbers[-1]}"
+
+
+def near(name: object, known: Iterable[str], shown: str = "'{}'") -> str:
+    """`: did you mean 'reviewed'?`, when a known name is near; else nothing. Case does not count."""
+    if not isinstance(name, str):
+        return ""
+    folded = {each.lower(): each for each in known}
+    found = get_close_matches(name.lower(), folded, n=1, cutoff=_NEAR)
+    return f": did you mean {shown.format(folded[found[0]])}?" if found else ""
+
+
+def called(thing: object) -> str:
+    """What the author calls a state or an event, in quotes; START and END by their own names."""
+    if isinstance(thing, WorkflowEvent | WorkflowState):
+        return shown(thing.name)
+    if thing in (START, END):
+        return "START" if thing == START else "END"
+    return shown(thing)
+
+
+def shown(thing: Any) -> str:
+    """How Python writes a value, on one line and cut short."""
+    try:
+        text = repr(thing)
+    except Exception:  # noqa: BLE001  # the author's own class writes it
+        text = f"a {type(thing).__name__}"
+    text = " ".join(text.split())
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"

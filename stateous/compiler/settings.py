@@ -1,0 +1,81 @@
+"""What a state says about itself: its timeout, its retries, and the workflows it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, TypeGuard
+
+from stateous.compiler.problems import Problem, near, shown
+from stateous.model.durations import parse_duration
+from stateous.model.workflow import Workflow, WorkflowState
+
+
+def setting_problems(state: WorkflowState) -> Iterator[Problem]:
+    """Every setting of a state that is none, or that does not go with another one."""
+    for sentence in _sentences(state, f"state {shown(state.name)}"):
+        yield Problem(sentence, (state.declared,))
+
+
+def run_by(state: WorkflowState) -> tuple[Workflow, ...]:
+    """The workflows that a state runs, without what is none: that is told as a problem of the state."""
+    return tuple(child for child in _as_given(state.parallel) if _is_named(child))
+
+
+def _is_named(child: object) -> TypeGuard[Workflow]:
+    name: object = child.name if isinstance(child, Workflow) else None
+    return isinstance(name, str)
+
+
+def inputs_of(state: WorkflowState) -> tuple[str, ...]:
+    """The inputs of a state, each once, without what is no name: that is told as a problem of the state."""
+    names = (key for key in _as_given(state.inputs or ()) if isinstance(key, str))
+    return tuple(dict.fromkeys(names))
+
+
+def _sentences(state: WorkflowState, place: str) -> Iterator[str]:
+    if state.timeout is not None:
+        try:
+            parse_duration(state.timeout)
+        except ValueError as error:
+            yield f"the timeout of {place}: {error}"
+    retries: Any = state.retries
+    if retries is not None and (type(retries) is not int or retries < 0):
+        yield f"the retries of {place} must be a whole number, 0 or more, and are {shown(retries)}"
+    join: Any = state.join
+    if join is not None and (not isinstance(join, str) or join not in ("all", "any")):
+        yield f"the join of {place} must be 'all' or 'any', and is {shown(join)}{near(join, ('all', 'any'))}"
+    yield from _input_sentences(state, place)
+    if state.parallel:
+        yield from _parallel_sentences(state, place)
+    elif join is not None or state.inputs is not None:
+        yield f"{place} runs no workflows, so it takes no join and no inputs"
+
+
+def _input_sentences(state: WorkflowState, place: str) -> Iterator[str]:
+    inputs = _as_given(state.inputs or ())
+    for key in inputs:
+        if not isinstance(key, str):
+            yield f"the inputs of {place} must be names of context fields, and {shown(key)} is none"
+    for key in inputs_of(state):
+        if inputs.count(key) > 1:
+            yield f"{place} hands '{key}' over {inputs.count(key)} times"
+
+
+def _parallel_sentences(state: WorkflowState, place: str) -> Iterator[str]:
+    children = _as_given(state.parallel)
+    for child in children:
+        if not isinstance(child, Workflow):
+            yield f"{place} can run only workflows in parallel, and {shown(child)} is none"
+        elif not _is_named(child):
+            yield f"{place} runs {shown(child)}, whose name is no text"
+    if len(set(map(id, children))) < len(children):
+        yield f"{place} runs a workflow twice"
+    if state.emits:
+        yield f"{place} runs workflows and has no routine, so it emits nothing"
+    if state.retries is not None:
+        yield f"{place} runs workflows and has no task, so it takes no retries"
+
+
+def _as_given(things: Sequence[Any]) -> list[object]:
+    """As they are: the author may have given something other than the types promise."""
+    return list(things)
