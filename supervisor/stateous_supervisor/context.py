@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, MutableMapping
 from datetime import timedelta
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from stateous.client.answers import Grant
 from stateous.client.calls import write_body
 from stateous.client.documents import NotJson, plain
 from stateous.model.durations import LONGEST, parse_duration
 from stateous.model.marks import Event, Occurrence
-from stateous_supervisor.outcome import payload_of
+from stateous_supervisor.outcome import clean, payload_of
 
 Write = Callable[[Literal["note", "memory"], bytes], None]
 """Puts a message of this task into the outbox; returns when it is on the disk."""
+
+LARGEST_WRITE: Final = 1_048_576 - 1024
+"""Bytes of a memory write: what the control plane takes in one request, less what says whose it is."""
 
 
 class Memory(MutableMapping[str, Any]):
@@ -30,11 +33,13 @@ class Memory(MutableMapping[str, Any]):
 
     def __setitem__(self, key: str, value: object) -> None:
         """Remember a JSON value; None forgets the key. Raises NotJson, and ValueError for a bad key."""
-        if not 1 <= len(key) <= 128:
-            raise ValueError("a key of the memory has 1 to 128 characters")
+        if not isinstance(key, str) or not 1 <= len(key) <= 128:  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ValueError("a key of the memory is a text of 1 to 128 characters")
         kept = plain(value, f"memory.{key}", level=2)
-        body = {"key": key, "value": kept, "attempt": self._attempt}
-        self._write("memory", write_body(body))
+        body = write_body({"key": key, "value": kept, "attempt": self._attempt})
+        if len(body) > LARGEST_WRITE:
+            raise ValueError(f"memory.{key} is larger than a mebibyte, which nobody takes")
+        self._write("memory", body)
         if kept is None:
             self._values.pop(key, None)
         else:
@@ -86,9 +91,9 @@ class RunContext:
         return self._context.get(key, default)
 
     def note(self, text: str, /) -> None:
-        if not 1 <= len(text.strip()) <= 500:
-            raise ValueError("a note has 1 to 500 characters")
-        self._write("note", write_body({"text": text, "attempt": self.attempt}))
+        if not isinstance(text, str) or not 1 <= len(text.strip()) <= 500:  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ValueError("a note is a text of 1 to 500 characters")
+        self._write("note", write_body({"text": clean(text), "attempt": self.attempt}))
 
     def schedule(self, event: Event | type[Event], /, *, after: str | timedelta) -> None:
         happens = event() if isinstance(event, type) else event

@@ -16,7 +16,7 @@ from stateous_supervisor.link import GaveUp, Link
 from stateous_supervisor.log import Log
 from stateous_supervisor.mailbox import Mailbox
 from stateous_supervisor.outbox import Message, Outbox
-from stateous_supervisor.routines import Routine
+from stateous_supervisor.routine import Routine
 from stateous_supervisor.run import Run, begins
 from stateous_supervisor.signals import Stop, wait_for_any
 

@@ -13,6 +13,9 @@ from stateous.client.documents import NotJson, plain
 from stateous.model.marks import Event, StateRef
 
 LONGEST_ERROR: Final = 10_000
+"""Characters that a ledger keeps of a failure."""
+DEEPEST_CAUSE: Final = 8
+MOST_OF_A_GROUP: Final = 20
 
 
 class Emitted(msgspec.Struct, frozen=True):
@@ -74,13 +77,29 @@ def payload_of(event: Event) -> dict[str, Any] | None:
 
 
 def failure_of(error: BaseException) -> Failed:
-    """The failure of a routine that raised; an exception whose text cannot be had is named all the same."""
+    """The failure of a routine that raised: the exception's name and text, and the causes that it names."""
+    return Failed(clean(_said(error)))
+
+
+def _said(error: BaseException, *, deeper: int = DEEPEST_CAUSE) -> str:
+    """`ValueError: no card, because of KeyError: 'card'`; a group's exceptions follow its text."""
+    name, text = type(error).__name__, _text_of(error)
+    said = f"{name}: {text}" if text else name
+    if deeper and isinstance(error, BaseExceptionGroup):
+        group = cast("BaseExceptionGroup[BaseException]", error)
+        inner = [_said(each, deeper=deeper - 1) for each in group.exceptions[:MOST_OF_A_GROUP]]
+        said = f"{said}: {'; '.join(inner)}"
+    if deeper and error.__cause__ is not None:
+        said = f"{said}, because of {_said(error.__cause__, deeper=deeper - 1)}"
+    return said
+
+
+def _text_of(error: BaseException) -> str:
+    """What an exception says, as far as it is needed; nothing when its own text fails."""
     try:
-        text = str(error)
-    except Exception:  # noqa: BLE001 - a user's __str__ may do anything
-        text = ""
-    name = type(error).__name__
-    return Failed(clean(f"{name}: {text}" if text else name))
+        return str(error)[:LONGEST_ERROR]
+    except BaseException:  # noqa: BLE001 - a user's __str__ may do anything
+        return ""
 
 
 def clean(text: str) -> str:

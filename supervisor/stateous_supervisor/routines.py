@@ -3,56 +3,65 @@
 from __future__ import annotations
 
 import importlib
-import inspect
 import sys
 import traceback
-from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
+from typing import Final
 
-import msgspec
+from stateous.model.marks import marks_of
+from stateous.model.sentences import printable
+from stateous_supervisor.outcome import failure_of
+from stateous_supervisor.routine import BadRoutines, Routine, check_routine, refuse_methods
 
-from stateous.model.marks import StateRef, states_of
-from stateous.model.refusals import StateousError
-
-
-class BadRoutines(StateousError):
-    """The routines of the folder cannot be used as they are."""
-
-
-class Routine(msgspec.Struct, frozen=True, kw_only=True):
-    """A function for a state. `awaited` ones run on the loop, the others in a thread each."""
-
-    state: StateRef
-    function: Callable[..., object]
-    awaited: bool
-    where: str
+TESTS: Final = ("test_*.py", "*_test.py", "conftest.py")
+"""Files that pytest imports, and a supervisor does not."""
 
 
 def find_routines(folder: Path) -> dict[str, Routine]:
     """Import the folder's files, in the order of their names; the routines by the state that they are for.
 
-    The folder is put on the import path, so that its files can import each other. Raises BadRoutines.
+    The folder is put on the import path, so that its files can import each other. Tests are left out: what
+    pytest would collect. Raises BadRoutines.
     """
     folder = folder.resolve()
     sys.path.insert(0, str(folder))
     importlib.invalidate_caches()
     found: dict[str, Routine] = {}
-    for path in sorted(folder.glob("*.py")):
-        for function in _marked(_imported(path)):
-            for state in states_of(function):
-                routine = _routine(function, state, path=path)
-                other = found.setdefault(state.name, routine)
-                # Files import each other's routines; only another function is a second routine.
-                if other.function is not function:
-                    raise BadRoutines(
-                        f"the state {state.name!r} has two routines: {other.where}, and {routine.where}"
-                    )
+    for file in sorted(folder.glob("*.py")):
+        if any(file.match(pattern) for pattern in TESTS):
+            continue
+        for routine in _routines_of(file):
+            other = found.setdefault(routine.state.name, routine)
+            # Files import each other's routines; only another function is a second routine.
+            if other.function is not routine.function:
+                raise BadRoutines(
+                    f"the state {routine.state.name!r} has two routines: {other.where}, and {routine.where}"
+                )
     if not found:
         raise BadRoutines(
             f"{folder} has no routine: mark a function with @on_state(states.name) in one of its files"
         )
     return found
+
+
+def load_routine(file: Path, state: str) -> Routine:
+    """The routine of a state again, in another process, from the file in which it was found. Raises BadRoutines."""
+    for routine in _routines_of(file):
+        if routine.state.name == state:
+            return routine
+    raise BadRoutines(f"{file} has no routine for the state {state!r} any more")
+
+
+def _routines_of(file: Path) -> list[Routine]:
+    module = _imported(file)
+    routines = [
+        check_routine(value, mark, file=file)
+        for value in list(vars(module).values())
+        for mark in marks_of(value)
+    ]
+    refuse_methods(module, routines, file=file)
+    return routines
 
 
 def _imported(path: Path) -> ModuleType:
@@ -70,7 +79,7 @@ def _imported(path: Path) -> ModuleType:
 
 def _said(problem: BaseException, folder: Path) -> str:
     """The mistake on one line, after the last place in the folder that led to it."""
-    said = f"{type(problem).__name__}: {' '.join(str(problem).split())}"
+    said = printable(" ".join(failure_of(problem).error.split()))
     if isinstance(problem, SyntaxError):
         return said  # it names its own line
     frames = reversed(traceback.extract_tb(problem.__traceback__))
@@ -81,21 +90,3 @@ def _said(problem: BaseException, folder: Path) -> str:
 def _is_from(module: ModuleType, path: Path) -> bool:
     file = getattr(module, "__file__", None)
     return file is not None and Path(file).resolve() == path.resolve()
-
-
-def _marked(module: ModuleType) -> list[Callable[..., object]]:
-    return [value for value in vars(module).values() if callable(value) and states_of(value)]
-
-
-def _routine(function: Callable[..., object], state: StateRef, *, path: Path) -> Routine:
-    where = f"{getattr(function, '__name__', 'a routine')} in {path.name}"
-    try:
-        inspect.signature(function).bind(None)
-    except TypeError:
-        raise BadRoutines(
-            f"{where} must take one argument, the context: def {state.name}(ctx)"
-        ) from None
-    except ValueError:
-        pass  # a callable without a signature: it will tell when it is called
-    awaited = inspect.iscoroutinefunction(inspect.unwrap(function))
-    return Routine(state=state, function=function, awaited=awaited, where=where)

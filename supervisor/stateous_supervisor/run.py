@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import contextvars
 from collections.abc import Callable
-from concurrent.futures import Future
-from inspect import isawaitable
-from threading import Thread
 from typing import Literal
 
 from stateous.client.answers import Grant
-from stateous_supervisor.context import RunContext
+from stateous_supervisor.attempt import Attempt, End
 from stateous_supervisor.delivery import Fate
 from stateous_supervisor.log import Log
 from stateous_supervisor.mailbox import Mailbox
-from stateous_supervisor.outcome import Outcome, failure_of, outcome_of, report_body
-from stateous_supervisor.routines import Routine
+from stateous_supervisor.routine import Routine
+from stateous_supervisor.ways import InThread, OnLoop, Way
 
 
 class Run:
@@ -28,104 +24,73 @@ class Run:
         self.task = grant.task
         self.running = True
         self.lost = False
-        self._grant = grant
-        self._routine = routine
-        self._name = name
+        self._named = f"task {grant.task} of {grant.token}"
+        self._fields = {"task": grant.task, "token": grant.token}
         self._mailbox = mailbox
         self._log = log
-        self._context = RunContext(grant, write=self._write)
-        self._ending: asyncio.Future[Outcome] | None = None
+        self._attempt = Attempt(grant, routine, name=name, write=self._write)
+        self._way: Way = OnLoop() if routine.awaited else InThread()
 
     async def work(self, *, changed: Callable[[], None]) -> None:
         """Run the routine, report its outcome. `changed` is called when the routine does not run any more."""
-        self._ending = self._begin()
+        ending = self._begin()
         delivering = asyncio.create_task(self._mailbox.deliver())
         delivering.add_done_callback(self._delivered)
         try:
-            await asyncio.wait([self._ending])
+            await asyncio.wait([ending])
             self.running = False
             changed()
             if self.lost:
                 return
-            self._mailbox.write("report", self._report(self._ending.result()))
+            end = self._end(ending)
+            if end.traceback is not None:
+                self._say_raised(end.traceback)
+            self._mailbox.write("report", end.report)
             if await delivering is Fate.KEPT:
                 self._mailbox.say_what_stays()
         finally:
-            self._ending.cancel()
             delivering.cancel()
+            if self._way.stop() and not ending.done():
+                await asyncio.wait([ending])
 
     def lose(self) -> None:
         """The control plane took the task back. Once the routine ended, the report's answer says so."""
-        if self.lost or not self.running or self._ending is None:
+        if self.lost or not self.running:
             return
         self.lost = True
         self._mailbox.drop()
-        ending = "cancelling its routine" if self._routine.awaited else "its result is ignored"
-        self._log.warning(f"{self._named}: the control plane took it back; {ending}")
-        if self._routine.awaited:
-            self._ending.cancel()
+        self._log.warning(
+            f"{self._named}: the control plane took it back; {self._way.stopping}",
+            kind="task.lost",
+            **self._fields,
+        )
+        self._way.stop()
 
-    @property
-    def _named(self) -> str:
-        return f"task {self._grant.task} of {self._grant.token}"
+    def _begin(self) -> asyncio.Future[End]:
+        try:
+            return self._way.begin(self._attempt, name=self._named)
+        except Exception as problem:  # noqa: BLE001 - such as no thread that can be started
+            ended: asyncio.Future[End] = asyncio.get_running_loop().create_future()
+            ended.set_result(self._attempt.raised(problem))
+            return ended
+
+    def _end(self, ending: asyncio.Future[End]) -> End:
+        """The end, also of a routine whose task on the loop was cancelled before it began."""
+        if ending.cancelled():
+            return self._attempt.raised(asyncio.CancelledError())
+        return ending.result()
 
     def _delivered(self, delivering: asyncio.Task[Fate]) -> None:
         ended_well = not delivering.cancelled() and delivering.exception() is None
         if ended_well and delivering.result() is Fate.LOST:
             self.lose()
 
-    def _begin(self) -> asyncio.Future[Outcome]:
-        if self._routine.awaited:
-            return asyncio.create_task(self._awaited(), name=self._named)
-        ended: Future[Outcome] = Future()
-        ended.set_running_or_notify_cancel()  # a thread cannot be cancelled, and may always set a result
-        # A daemon: a routine that hangs must not keep a supervisor that was told to stop now.
-        work = contextvars.copy_context().run
-        thread = Thread(target=work, args=(self._in_thread, ended), name=self._named, daemon=True)
-        thread.start()
-        return asyncio.wrap_future(ended)
-
-    async def _awaited(self) -> Outcome:
-        try:
-            result = self._routine.function(self._context)
-            if isawaitable(result):
-                result = await result
-        except GeneratorExit:
-            raise
-        except BaseException as problem:  # SystemExit ends a routine, not the supervisor
-            task = asyncio.current_task()
-            if isinstance(problem, asyncio.CancelledError) and task and task.cancelling():
-                raise
-            return self._failure(problem)
-        return self._outcome(result)
-
-    def _in_thread(self, ended: Future[Outcome]) -> None:
-        try:
-            result = self._routine.function(self._context)
-        except BaseException as problem:  # noqa: BLE001 - as above
-            ended.set_result(self._failure(problem))
-        else:
-            ended.set_result(self._outcome(result))
-
-    def _outcome(self, result: object) -> Outcome:
-        return outcome_of(result, state=self._routine.state, where=self._routine.where)
-
-    def _failure(self, problem: BaseException) -> Outcome:
-        if not self.lost:
-            if (
-                problem.__traceback__ is not None
-            ):  # the first line is the call above, not the user's
-                problem.__traceback__ = problem.__traceback__.tb_next
-            self._log.warning(f"{self._named}: its routine raised", exc_info=problem)
-        return failure_of(problem)
-
-    def _report(self, outcome: Outcome) -> bytes:
-        return report_body(
-            outcome,
-            context=self._context.changes,
-            schedules=self._context.schedules,
-            attempt=self._grant.attempt,
-            supervisor=self._name,
+    def _say_raised(self, traceback: str) -> None:
+        self._log.warning(
+            f"{self._named}: its routine raised",
+            kind="task.raised",
+            traceback=traceback,
+            **self._fields,
         )
 
     def _write(self, kind: Literal["note", "memory"], body: bytes) -> None:

@@ -14,7 +14,7 @@ from stateous.client import AsyncClient
 from stateous_supervisor.link import Link
 from stateous_supervisor.loop import Supervisor
 from stateous_supervisor.outbox import Outbox
-from stateous_supervisor.routines import Routine
+from stateous_supervisor.routine import Routine
 from stateous_supervisor.signals import Stop
 
 Function = Callable[[Any], Any]
@@ -122,5 +122,6 @@ async def supervising(
 
 def _routine(state: str, function: Function) -> Routine:
     awaited = inspect.iscoroutinefunction(function)
-    where = f"{function.__name__} in routines.py"
-    return Routine(state=STATES[state], function=function, awaited=awaited, where=where)
+    return Routine(
+        state=STATES[state], function=function, awaited=awaited, file=Path("routines.py")
+    )
