@@ -19,7 +19,7 @@ from stateous.client.answering import Answer, not_stateous, read_answer, unreach
 from stateous.client.answers import Entry, FiredToken, Health, StartedToken, Token
 from stateous.client.calls import Answered, Call, ReportFields
 from stateous.client.errors import Again
-from stateous.client.patience import Patience
+from stateous.client.patience import Patience, longest_try
 
 _IDLE_FOR = 30.0  # seconds; a control plane keeps an idle connection longer, and most proxies do
 _IDLE_KEPT = 16
@@ -106,11 +106,15 @@ class Client:
         patience = Patience(self._timeout, tries=self._tries)
         while True:
             try:
-                answer = self._exchange(call, within=patience.try_for(call))
-                return read_answer(call, answer, address=self._address)
+                return self.send_once(call, within=patience.try_for(call))
             except Again as again:
                 wait = patience.wait_for(call, again)
             time.sleep(wait)
+
+    def send_once(self, call: Call[Answered], *, within: float | None = None) -> Answered:
+        """Try once, for `within` seconds or as long as this call may take. Raises Again when another try may help."""
+        answer = self._exchange(call, within=longest_try(call) if within is None else within)
+        return read_answer(call, answer, address=self._address)
 
     def close(self) -> None:
         """Close the idle connections; the client can still be used and opens new ones."""
