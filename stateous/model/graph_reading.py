@@ -28,6 +28,14 @@ _LONGEST_NAME: Final = 128
 
 def read_graph(document: object) -> Graph:
     """Return the graph; raises InvalidGraph with one sentence."""
+    try:
+        return _read(document)
+    except RecursionError as error:
+        sentence = "the graph's objects and lists lie too deep inside each other"
+        raise InvalidGraph(sentence) from error
+
+
+def _read(document: object) -> Graph:
     whole = _object(document, "the graph")
     version = _required(whole, "stateous", "the graph")
     if type(version) is not int or version != FORMAT:
@@ -259,7 +267,10 @@ def _names(value: object, place: str) -> tuple[str, ...]:
 
 
 def _shown(value: object) -> str:
-    text = repr(value)
+    try:
+        text = repr(value)
+    except ValueError:
+        return "a number of too many digits"
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 
@@ -285,8 +296,6 @@ def _without_options(states: Mapping[str, Document]) -> Document:
 def _hashed(document: Document) -> str:
     try:
         written = json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
-    except RecursionError as error:
-        raise InvalidGraph(
-            "the graph's objects and lists lie too deep inside each other"
-        ) from error
+    except ValueError as error:
+        raise InvalidGraph("the graph has a number of too many digits") from error
     return "sha256:" + hashlib.sha256(written.encode("ascii")).hexdigest()
