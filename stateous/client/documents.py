@@ -8,6 +8,7 @@ from dataclasses import is_dataclass
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum
+from functools import partial
 from typing import Any, Final, cast
 from uuid import UUID
 
@@ -75,14 +76,21 @@ def _composite(value: object, at: str, *, level: int) -> Any:
 def _written(value: object, at: str) -> object:
     """A model as its own library writes it; raises NotJson for what is no model."""
     kind = type(value)
-    dump = getattr(value, "model_dump", None)
+    dump: Any = getattr(value, "model_dump", None)
+    if dump is None and (writer := getattr(kind, "__pydantic_serializer__", None)) is not None:
+        dump = partial(writer.to_python, value)  # a dataclass of pydantic's has no method for it
     try:
-        if isinstance(value, msgspec.Struct) or (
-            dump is None and (is_dataclass(kind) or hasattr(kind, "__attrs_attrs__"))
-        ):
-            return msgspec.to_builtins(value, enc_hook=lambda inner: plain(inner, f"within {at}"))
         if callable(dump) and not isinstance(value, type):
             return dump(mode="json", by_alias=True)
+        if (
+            isinstance(value, msgspec.Struct)
+            or is_dataclass(kind)
+            or hasattr(kind, "__attrs_attrs__")
+        ):
+            within = f"within {at}"
+            return msgspec.to_builtins(
+                value, str_keys=True, enc_hook=lambda inner: plain(inner, within)
+            )
     except NotJson:
         raise
     except (TypeError, ValueError, RecursionError) as problem:

@@ -75,6 +75,11 @@ class Number(float):
     pass
 
 
+@pydantic.dataclasses.dataclass
+class Parcel:
+    weight: Decimal = pydantic.Field(alias="how-heavy")
+
+
 NOON = datetime(2026, 1, 2, 12, tzinfo=UTC)
 
 
@@ -98,6 +103,8 @@ WRITTEN: list[tuple[object, object]] = [
     ),
     ({"m": Model(when=NOON)}, {"m": {"when": "2026-01-02T12:00:00Z"}}),
     (Holder(Model(when=NOON)), {"odd": {"when": "2026-01-02T12:00:00Z"}}),
+    (Parcel(**{"how-heavy": Decimal("1.50")}), {"how-heavy": "1.50"}),
+    (Holder({UUID(int=1): 1}), {"odd": {"00000000-0000-0000-0000-000000000001": 1}}),
     (Attrs(Decimal("1.50")), {"price": "1.50"}),
     (Decimal("1.50"), "1.50"),
     (Price("1.50"), "1.50"),
