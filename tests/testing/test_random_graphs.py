@@ -18,7 +18,7 @@ from tests.engine.graphs import Json
 from tests.engine.random_graphs import random_graph
 from tests.engine.world import World
 
-GRAPHS = range(120)
+GRAPHS = range(80)
 MOST_ATTEMPTS = 30
 MOST_TOKENS = 100
 PAYLOADS: tuple[Json | None, ...] = (None, {"n": 1}, {"n": 2}, {"n": "x"})
