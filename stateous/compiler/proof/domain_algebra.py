@@ -70,6 +70,11 @@ def joined(domains: Iterable[Domain]) -> Domain:
     return whole
 
 
+def any_item(lists: Lists) -> Domain:
+    """The values of a list's items, wherever they stand."""
+    return joined((*lists.prefix, ANYTHING if lists.items is None else lists.items))
+
+
 def _two_joined(one: Domain, other: Domain) -> Domain:
     def either(kind: Kind, mine: T, others: T, join: Callable[[T, T], T]) -> T:
         if kind in one.kinds and kind in other.kinds:

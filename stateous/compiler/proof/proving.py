@@ -1,0 +1,150 @@
+"""Proving: whether two guards can both hold, whether one always does, and whether each ever does.
+
+Cases are tried with the real guards first. What they do not show is asked of a solver, whose "no" is a proof:
+its script can be made true in at least all the cases that there are. Its "yes" counts when the case that it
+chose makes the real guards true, and fits the models.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from itertools import combinations
+from typing import Final
+
+import msgspec
+
+from stateous.compiler.proof.cases import Case, scope_of, whole_scope
+from stateous.compiler.proof.evidence import MOST_OVERLAPS, Evidence, Pair
+from stateous.compiler.proof.findings import Findings, Gap, Guarded, Never, Overlap, Undecided
+from stateous.compiler.proof.limits import Limits
+from stateous.compiler.proof.rivals import Rivals
+from stateous.compiler.proof.script import TooLong
+from stateous.compiler.proof.slots import Slots, slots_of
+from stateous.compiler.proof.spelling import spelt_case
+from stateous.compiler.proof.trying import Trials
+from stateous.model.guards import Scope
+
+MOST_TRIED: Final = 200
+
+
+def prove(
+    rivals: Iterable[Rivals],
+    *,
+    within: float = 2.0,
+    altogether: float = 60.0,
+    clock: Callable[[], float] = time.monotonic,
+) -> Findings:
+    """Return what is to be said of the guards of each group of rivals.
+
+    A question that is not answered within so many seconds is undecided, and so is what is left to be asked
+    when `altogether` seconds have passed. Of one group at most 50 overlaps are told.
+    """
+    limits = Limits(clock, within, clock() + altogether)
+    found = [_findings(each, limits) for each in rivals]
+    return Findings(
+        overlaps=tuple(it for each in found for it in each.overlaps),
+        gaps=tuple(it for each in found for it in each.gaps),
+        nevers=tuple(it for each in found for it in each.nevers),
+        undecided=tuple(it for each in found for it in each.undecided),
+    )
+
+
+class _Unanswered(msgspec.Struct):
+    """What no case shows: guards that never hold, and questions that stay open."""
+
+    nevers: list[int] = []
+    pairs: list[Pair] = []
+    gap: bool = False
+
+
+def _findings(rivals: Rivals, limits: Limits) -> Findings:
+    evidence = Evidence(rivals)
+    slots = slots_of((guard.tree for guard in evidence.guards), rivals.reading)
+    trials = Trials(slots)
+    for case in trials.first(MOST_TRIED):
+        if evidence.look(case) and evidence.is_complete():
+            break
+    every = range(len(evidence.guards))
+    if evidence.is_complete():
+        left = _Unanswered()
+    elif trials.are_all(MOST_TRIED) and not evidence.in_doubt:
+        left = _Unanswered(nevers=[guard for guard in every if guard not in evidence.holds])
+    else:
+        left = _ask(rivals, slots, trials, evidence, limits)
+    return _told(rivals, evidence, trials, left)
+
+
+def _ask(
+    rivals: Rivals, slots: Slots, trials: Trials, evidence: Evidence, limits: Limits
+) -> _Unanswered:
+    # z3 is loaded only here, when a question needs it.
+    from stateous.compiler.proof.asking import Asking  # noqa: PLC0415
+
+    guards = range(len(evidence.guards))
+    try:
+        asking = Asking(rivals, slots, trials, evidence, limits)
+    except TooLong:
+        pairs = [pair for pair in combinations(guards, 2) if pair not in evidence.pairs]
+        return _Unanswered(pairs=pairs, gap=evidence.can_fall_through and evidence.gap is None)
+    unseen = [guard for guard in guards if guard not in evidence.holds]
+    nevers = [guard for guard in unseen if asking.can_hold(guard) == "no"]
+    pairs = asking.undecided_pairs([guard for guard in guards if guard not in nevers])
+    gap = (
+        evidence.can_fall_through
+        and evidence.gap is None
+        and asking.can_fall_through() == "unknown"
+    )
+    return _Unanswered(nevers=nevers, pairs=pairs, gap=gap)
+
+
+def _told(rivals: Rivals, evidence: Evidence, trials: Trials, left: _Unanswered) -> Findings:
+    workflow, source, on = rivals.workflow, rivals.source, rivals.on
+    guarded = [Guarded(it.target, it.guard.text) for it in rivals.routes if it.guard is not None]
+
+    def told(case: Case, pair: Pair | None) -> tuple[str, Scope]:
+        smallest = trials.smallest(case, lambda it: evidence.shown(it, both=pair) is not None)
+        guards = range(len(guarded)) if pair is None else pair
+        trees = [evidence.guards[guard].tree for guard in guards]
+        witness = spelt_case(smallest, trees, names_branch=_may_be_several(rivals))
+        return witness, whole_scope(smallest, rivals) or scope_of(smallest, rivals)
+
+    overlaps: list[Overlap] = []
+    for pair, case in sorted(evidence.pairs.items(), key=lambda it: it[0]):
+        first, second = (guarded[guard] for guard in pair)
+        witness, scope = told(case, pair)
+        overlaps.append(
+            Overlap(
+                workflow=workflow,
+                source=source,
+                on=on,
+                first=first,
+                second=second,
+                witness=witness,
+                scope=scope,
+            )
+        )
+    gaps: list[Gap] = []
+    if evidence.gap is not None:
+        witness, scope = told(evidence.gap, None)
+        gaps.append(Gap(workflow=workflow, source=source, on=on, witness=witness, scope=scope))
+    nevers = [
+        Never(workflow=workflow, source=source, on=on, guard=guarded[guard])
+        for guard in left.nevers
+    ]
+    asked = [(guarded[one], guarded[other]) for one, other in left.pairs[:MOST_OVERLAPS]]
+    undecided = [
+        Undecided(workflow=workflow, source=source, on=on, guards=guards)
+        for guards in (*asked, *([()] if left.gap else []))
+    ]
+    return Findings(
+        overlaps=tuple(overlaps),
+        gaps=tuple(gaps),
+        nevers=tuple(nevers),
+        undecided=tuple(undecided),
+    )
+
+
+def _may_be_several(rivals: Rivals) -> bool:
+    """Whether a branch can be that of one workflow or of another one."""
+    return any(len({it.workflow for it in branch}) > 1 for branch in rivals.reading.branches)

@@ -1,0 +1,73 @@
+"""Solving: z3 is asked whether a script can be made true, within a time."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any, Final, Literal, cast
+
+import z3  # pyright: ignore[reportMissingTypeStubs]
+
+from stateous.compiler.proof.formulas import Formula
+
+Answer = Literal["yes", "no", "unknown"]
+Model = Mapping[str, bool | Fraction]
+"""What the solver chose for each constant; those that do not matter are missing."""
+
+# z3 says nothing of its types. One context, its main one, is used by all: a new one takes as long as ten proofs.
+_z3: Any = z3
+
+_NAME: Final = re.compile(r"\b[bir][0-9]+\b")
+
+# z3 does about this many units of work in a second, and minds them where it forgets the time.
+_WORK_A_SECOND: Final = 20_000_000
+
+
+class Solver:
+    """A script, and questions about it: each is asked with all that was added, and without the others."""
+
+    def __init__(self, script: str) -> None:
+        self._solver: Any = _z3.SimpleSolver()
+        self._solver.add(_z3.parse_smt2_string(script))
+
+    def add(self, formula: Formula) -> None:
+        """Require one thing more."""
+        self._solver.add(_z3.parse_smt2_string(_declaring(formula)))
+
+    def ask(self, formula: Formula, within: float) -> tuple[Answer, Model]:
+        """Whether the formula can be true, asked for at most so many seconds; and how, if it can."""
+        solver = self._solver
+        solver.push()
+        try:
+            self.add(formula)
+            solver.set("timeout", max(1, round(within * 1000)))
+            solver.set("rlimit", max(1, round(within * _WORK_A_SECOND)))
+            found = solver.check()
+            if found == _z3.sat:
+                return "yes", _read(solver.model())
+            return ("no" if found == _z3.unsat else "unknown"), {}
+        finally:
+            solver.pop()
+
+
+def _declaring(formula: Formula) -> str:
+    """A script of one requirement, with the constants that it names, which are those of the whole."""
+    sorts = {"b": "Bool", "i": "Int", "r": "Real"}
+    names = dict.fromkeys(_NAME.findall(formula))
+    declared = "".join(f"(declare-const {name} {sorts[name[0]]})" for name in names)
+    return f"{declared}(assert {formula})"
+
+
+def _read(model: Any) -> Model:
+    values: dict[str, bool | Fraction] = {}
+    for declared in model.decls():
+        value = model[declared]
+        name = cast("str", declared.name())
+        if name[0] == "b":
+            values[name] = bool(_z3.is_true(value))
+        elif name[0] == "i":
+            values[name] = Fraction(value.as_long())
+        else:
+            values[name] = Fraction(value.as_fraction())
+    return values
