@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         Token,
         Unreachable,
     )
+    from stateous.model.answers import Answers, BadAnswer
     from stateous.model.marks import Context, Event, Occurrence, StateRef, on_state
     from stateous.model.names import END, ERROR, JOINED, START, TIMEOUT
     from stateous.model.refusals import (
@@ -54,8 +55,10 @@ __all__ = [
     "JOINED",
     "START",
     "TIMEOUT",
+    "Answers",
     "AsyncClient",
     "AttemptOver",
+    "BadAnswer",
     "BadRequest",
     "BodyTooLarge",
     "ChildToken",
@@ -94,6 +97,7 @@ __all__ = [
 ]
 
 _NAMES: Final = {
+    "stateous.model.answers": ("Answers", "BadAnswer"),
     "stateous.model.marks": ("Context", "Event", "Occurrence", "StateRef", "on_state"),
     "stateous.model.names": ("END", "ERROR", "JOINED", "START", "TIMEOUT"),
     "stateous.model.workflow": ("Workflow",),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, MutableMapping
 from datetime import timedelta
-from typing import Any, ClassVar, Final, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Protocol, TypeVar, cast
 
 import msgspec
 
@@ -12,13 +12,6 @@ Routine = TypeVar("Routine", bound=Callable[..., object])
 
 MARK: Final = "__stateous_marks__"
 """The attribute in which `on_state` keeps a routine's marks. Decorators that copy `__dict__` keep it."""
-
-
-class StateRef(msgspec.Struct, frozen=True):
-    """A state as a contract names it: what a supervisor claims, and the events that it may report."""
-
-    name: str
-    emits: tuple[str, ...] = ()
 
 
 class Occurrence(msgspec.Struct, frozen=True):
@@ -37,7 +30,9 @@ class Event:
     """
 
     name: ClassVar[str] = ""
-    model: ClassVar[type[Any] | None] = None
+    model: ClassVar[Any] = None
+    schema: ClassVar[str | None] = None
+    """The name that the workflow has for the model."""
 
     __slots__ = ("payload",)
 
@@ -62,6 +57,62 @@ class Event:
         return self.name == other.name and self.payload == other.payload
 
     __hash__ = None  # type: ignore[assignment]  # payloads can change
+
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar as DefaultTypeVar
+
+    from stateous.model.answers import Answer, Answers
+
+    Emitted_co = DefaultTypeVar("Emitted_co", bound=Event, covariant=True, default=Event)
+else:
+    Emitted_co = TypeVar("Emitted_co", bound=Event, covariant=True)
+
+
+class StateRef(msgspec.Struct, Generic[Emitted_co], frozen=True, eq=False):
+    """A state as a contract names it: what a supervisor claims, and the events that it may report.
+
+    `answers` gives what is known of these events. Two of the same name and events are equal.
+    """
+
+    name: str
+    emits: tuple[str, ...] = ()
+    answers: Callable[[], Answers] | None = None
+
+    def outcome_schema(self, *, within: str | None = None) -> dict[str, Any]:
+        """The JSON Schema of an agent's answer: `{"event": …, "payload": …}` for an event that the state emits.
+
+        It refers to nothing outside. `within` names the key of an object around the answer, for programs that
+        take no `anyOf` at the top. Raises TypeError for a state that emits nothing.
+        """
+        return self._answers().schema(self, within=within)
+
+    def outcome(self, answer: Answer, *, within: str | None = None) -> Emitted_co:
+        """The event that an agent's answer means, for the routine to return.
+
+        The answer is an object or its JSON text, checked as the control plane checks it. Raises BadAnswer with
+        a sentence for the agent, and TypeError for a state that emits nothing.
+        """
+        return cast("Emitted_co", self._answers().event(self, answer, within=within))
+
+    def _answers(self) -> Answers:
+        if self.answers is None:
+            raise TypeError(
+                f"the state {self.name!r} emits no event, or its contract.py is an old one: "
+                "run stateous init supervisor again"
+            )
+        return self.answers()
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, StateRef):
+            return NotImplemented
+        return (self.name, self.emits) == (other.name, other.emits)
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.emits))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return StateRef, (self.name, self.emits)
 
 
 class Context(Protocol):

@@ -2,50 +2,18 @@
 
 from __future__ import annotations
 
-import copy
+import subprocess
 import sys
-from collections.abc import Callable
-from types import ModuleType
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
 from stateous import Event, StateRef
-from stateous.compiler.contract import CannotName, contract_of
+from stateous.compiler.contract import Library, contract_of
 from stateous.model.graph import parse_graph
-
-Document = dict[str, Any]
-Made = Callable[[Document], Any]
-
-GRAPH: Document = {
-    "stateous": 1,
-    "workflow": "orders",
-    "context": "Order",
-    "states": {
-        "draft": {"emits": ["submitted"]},
-        "review": {"emits": ["reviewed", "submitted"]},
-        "checks": {"parallel": ["code-check"]},
-        "idle": {"emits": []},
-    },
-    "events": {"submitted": {}, "reviewed": {"payload": "Review"}},
-    "transitions": [],
-    "schemas": {
-        "Order": {"type": "object", "properties": {"title": {"type": "string"}}, "required": ["title"]},
-        "Review": {
-            "type": "object",
-            "properties": {"approved": {"type": "boolean"}, "note": {"type": "string", "default": ""}},
-            "required": ["approved"],
-        },
-    },
-    "workflows": {
-        "code-check": {
-            "states": {"work": {"emits": ["done"]}},
-            "events": {"done": {"payload": "Review"}},
-            "transitions": [],
-        }
-    },
-}  # fmt: skip
+from tests.compiler.contracts import GRAPH, LIBRARIES, Document, contract_module, graph_with
 
 EXPECTED = '''\
 """The contract of the workflow orders: made by `stateous init supervisor`, not by hand."""
@@ -53,11 +21,14 @@ EXPECTED = '''\
 # ruff: noqa
 from __future__ import annotations
 
+import typing
+
 import msgspec
 import stateous
 
 __workflow__ = "orders"
 __checksum__ = "CHECKSUM"
+__models__ = "msgspec"
 
 
 class Order(msgspec.Struct, kw_only=True):
@@ -72,16 +43,24 @@ class Review(msgspec.Struct, kw_only=True):
 class events:
     class submitted(stateous.Event):
         name = "submitted"
-        model = None
 
     class reviewed(stateous.Event):
         name = "reviewed"
         model = Review
+        schema = "Review"
 
 
 class states:
-    draft = stateous.StateRef("draft", emits=("submitted",))
-    review = stateous.StateRef("review", emits=("reviewed", "submitted"))
+    draft: stateous.StateRef[events.submitted] = stateous.StateRef(
+        "draft",
+        emits=("submitted",),
+        answers=lambda: _answers(events),
+    )
+    review: stateous.StateRef[events.reviewed | events.submitted] = stateous.StateRef(
+        "review",
+        emits=("reviewed", "submitted"),
+        answers=lambda: _answers(events),
+    )
     idle = stateous.StateRef("idle")
 
 
@@ -90,37 +69,28 @@ class code_check:
         class done(stateous.Event):
             name = "done"
             model = Review
+            schema = "Review"
 
     class states:
-        work = stateous.StateRef("code-check/work", emits=("done",))
+        work: stateous.StateRef[code_check.events.done] = stateous.StateRef(
+            "code-check/work",
+            emits=("done",),
+            answers=lambda: _answers(code_check.events),
+        )
+
+
+def _answers(events: type[object]) -> stateous.Answers:
+    schemas: dict[str, typing.Any] = {
+        "Review": {"type": "object", "properties": {"approved": {"type": "boolean"}, "note": {"type": "string", "default": ""}}, "required": ["approved"]},
+    }
+    return stateous.Answers(events, library="msgspec", schemas=schemas)
 '''
 
-
-def graph_with(schemas: Document) -> Document:
-    document = copy.deepcopy(GRAPH)
-    document["schemas"] |= schemas
-    return document
-
-
-@pytest.fixture
-def contract(monkeypatch: pytest.MonkeyPatch) -> Made:
-    """Makes a contract's module; what is looked up in it is known only when it runs."""
-
-    def made(document: Document) -> Any:
-        module = ModuleType("contract")
-        monkeypatch.setitem(sys.modules, "contract", module)
-        exec(contract_of(parse_graph(document)), vars(module))  # noqa: S102  # to see what it makes
-        return module
-
-    return made
-
-
-def field(schema: object, *, required: bool = False, key: str = "x", **others: object) -> str:
-    """The line that a field of this schema has in the contract."""
-    model = {"type": "object", "properties": {key: schema}, "required": [key] if required else []}
-    text = contract_of(parse_graph(graph_with({"Model": model, **others})))
-    body = text.partition("class Model(msgspec.Struct, kw_only=True):\n")[2]
-    return body.partition("\n")[0].strip()
+PYDANTIC_REVIEW = """\
+class Review(pydantic.BaseModel):
+    approved: bool
+    note: str = ""
+"""
 
 
 def test_the_text_is_always_the_same() -> None:
@@ -130,8 +100,20 @@ def test_the_text_is_always_the_same() -> None:
     assert contract_of(parse_graph(shuffled)) == contract_of(graph)
 
 
-def test_the_contract_says_what_routines_use(contract: Made) -> None:
-    it = contract(GRAPH)
+def test_with_pydantic_only_the_models_are_others() -> None:
+    text = contract_of(parse_graph(GRAPH), "pydantic")
+    assert "\nimport typing\n\nimport pydantic\nimport stateous\n\n__workflow__" in text
+    assert PYDANTIC_REVIEW in text
+    assert '__models__ = "pydantic"\n' in text
+    behind = text.partition("\nclass events:\n")[2]
+    assert behind.replace('"pydantic"', '"msgspec"') == EXPECTED.partition("\nclass events:\n")[2]
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_the_contract_says_what_routines_use(
+    library: Library, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    it = contract_module(GRAPH, monkeypatch, library)
     assert it.__checksum__ == parse_graph(GRAPH).checksum
     assert it.states.review == StateRef("review", emits=("reviewed", "submitted"))
     assert it.code_check.states.work.name == "code-check/work"
@@ -142,82 +124,66 @@ def test_the_contract_says_what_routines_use(contract: Made) -> None:
     assert not hasattr(it.states, "checks")
 
 
-@pytest.mark.parametrize(
-    ("schema", "written"),
-    [
-        ({"type": "string"}, "str"),
-        ({"type": "string", "format": "date-time"}, "str"),
-        ({"type": "integer", "minimum": 1}, "int"),
-        ({"type": "number"}, "float"),
-        ({"type": "boolean"}, "bool"),
-        ({"type": "null"}, "None"),
-        ({"type": ["string", "null"]}, "str | None"),
-        (
-            {"anyOf": [{"type": "integer"}, {"type": "string"}, {"type": "null"}]},
-            "int | str | None",
-        ),
-        ({"type": "array", "items": {"type": "string"}}, "list[str]"),
-        ({"type": "array"}, "list[typing.Any]"),
-        (
-            {"type": "array", "prefixItems": [{"type": "string"}], "items": False},
-            "list[typing.Any]",
-        ),
-        ({"type": "array", "items": {"type": ["string", "null"]}}, "list[str | None]"),
-        ({"type": "object"}, "dict[str, typing.Any]"),
-        ({"type": "object", "additionalProperties": {"type": "integer"}}, "dict[str, int]"),
-        ({"$ref": "#/schemas/Review"}, "Review"),
-        ({"allOf": [{"$ref": "#/schemas/Review"}]}, "Review"),
-        ({"anyOf": [{"$ref": "#/schemas/Review"}, {"type": "null"}]}, "Review | None"),
-        ({"anyOf": [{"$ref": "#/schemas/Review"}, {"$ref": "#/schemas/Order"}]}, "typing.Any"),
-        ({"anyOf": [{"type": "string"}, {"enum": ["a"]}]}, "typing.Any"),
-        ({"enum": ["a", "b"]}, 'typing.Literal["a", "b"]'),
-        ({"enum": [1, 2, None]}, "typing.Literal[1, 2] | None"),
-        ({"const": "it's"}, 'typing.Literal["it\'s"]'),
-        ({"enum": ["a", 1]}, "typing.Any"),
-        ({"enum": [1.5]}, "typing.Any"),
-        ({"allOf": [{"type": "string"}, {"minLength": 1}]}, "typing.Any"),
-        ({"$ref": "#/schemas/Missing"}, "typing.Any"),
-        (True, "typing.Any"),
-        ({}, "typing.Any"),
-    ],
-)
-def test_each_schema_has_its_type(schema: object, written: str) -> None:
-    assert field(schema, required=True) == f"x: {written}"
+def test_a_state_that_is_copied_is_the_same_state(monkeypatch: pytest.MonkeyPatch) -> None:
+    import pickle
+
+    review = contract_module(GRAPH, monkeypatch).states.review
+    again = pickle.loads(pickle.dumps(review))
+    assert (again, hash(again)) == (review, hash(review))
+    assert again != StateRef("review")
 
 
-@pytest.mark.parametrize(
-    ("schema", "key", "line"),
-    [
-        ({"type": "integer", "default": 3}, "x", "x: int = 3"),
-        ({"type": "string", "default": 'say "é"\n'}, "x", "x: str = 'say \"\\xe9\"\\n'"),
-        ({"default": None}, "x", "x: typing.Any = None"),
-        ({"type": "array", "default": []}, "x", "x: list[typing.Any] = []"),
-        ({"type": "integer"}, "x", "x: int | msgspec.UnsetType = msgspec.UNSET"),
-        ({"type": "integer", "default": 1}, "class", 'class_: int = msgspec.field(default=1, name="class")'),
-        ({"type": "integer", "default": 1}, "int", 'int_: int = msgspec.field(default=1, name="int")'),
-        ({"type": "integer", "default": 1}, "msgspec", 'msgspec_: int = msgspec.field(default=1, name="msgspec")'),
-        ({"type": "integer", "default": 1}, "a-b", 'a_b: int = msgspec.field(default=1, name="a-b")'),
-        ({"type": "integer", "default": 1}, "1", 'field_1: int = msgspec.field(default=1, name="1")'),
-        ({"type": "integer", "default": 1}, "__x", 'field_x: int = msgspec.field(default=1, name="__x")'),
-        (
-            {"type": "array", "default": [{"a": True}]},
-            "x",
-            'x: list[typing.Any] = msgspec.field(default_factory=lambda: [{"a": True}])',
-        ),
-    ],
-)  # fmt: skip
-def test_defaults_and_names_of_fields(schema: object, key: str, line: str) -> None:
-    assert field(schema, key=key) == line
+def test_what_is_not_used_is_not_imported() -> None:
+    document = {
+        **GRAPH,
+        "states": {},
+        "events": {},
+        "schemas": {},
+        "workflows": {},
+        "context": None,
+    }
+    text = contract_of(parse_graph(document))
+    assert "import msgspec" not in text
+    assert "_answers" not in text
+    assert text.endswith("class events:\n    pass\n\n\nclass states:\n    pass\n")
 
 
-def test_what_is_not_given_is_not_sent_and_names_are_those_of_the_wire(contract: Made) -> None:
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_the_contract_is_a_file_that_python_imports_without_a_warning(
+    library: Library, tmp_path: Path
+) -> None:
+    odd = 'a """quoted"""\\ text\n\twith \x00, é and \U0001f600'
+    document = graph_with(
+        {
+            "Order": {
+                "type": "object",
+                "description": odd,
+                "properties": {"größe": {"type": "integer", "description": odd, "title": odd}},
+            }
+        },
+        workflow='or"""ders\\',
+    )
+    text = contract_of(parse_graph(document), library)
+    (tmp_path / "contract.py").write_text(text, encoding="utf-8")
+    script = "import contract; print(contract.Order.__doc__, contract.Order(größe=1))"
+    ran = subprocess.run(
+        [sys.executable, "-X", "utf8", "-W", "error", "-c", script],
+        cwd=tmp_path, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert odd in ran.stdout
+    assert "größe=1" in ran.stdout
+
+
+def test_what_is_not_given_is_not_sent_and_names_are_those_of_the_wire(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     model: Document = {
         "type": "object",
         "description": "What it \"says\",\non two lines'''.",
         "properties": {"from": {"type": "string"}, "str": {"type": "string"}, "tags": {"default": []}, "late": {}},
         "required": ["from", "str"],
     }  # fmt: skip
-    it = contract(graph_with({"Model": model}))
+    it = contract_module(graph_with({"Model": model}), monkeypatch)
     made = it.Model(from_="a", str_="b")
     assert msgspec.json.decode(msgspec.json.encode(made)) == {"from": "a", "str": "b", "tags": []}
     assert msgspec.convert({"from": "a", "str": "b"}, it.Model) == made
@@ -225,45 +191,25 @@ def test_what_is_not_given_is_not_sent_and_names_are_those_of_the_wire(contract:
     assert made.tags is not it.Model(from_="a", str_="b").tags
 
 
-def test_a_model_may_contain_itself_and_be_no_object(contract: Made) -> None:
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_a_model_may_contain_itself_and_be_no_object(
+    library: Library, monkeypatch: pytest.MonkeyPatch
+) -> None:
     schemas: Document = {
         "Node": {"type": "object", "properties": {"next": {"anyOf": [{"$ref": "#/schemas/Node"}, {"type": "null"}]}}},
         "Colour": {"enum": ["red", "blue"]},
         "Colours": {"type": "array", "items": {"$ref": "#/schemas/Colour"}},
         "Loop": {"type": "array", "items": {"$ref": "#/schemas/Loop"}},
+        "Left": {"type": "array", "items": {"$ref": "#/schemas/Right"}},
+        "Right": {"type": "object", "additionalProperties": {"$ref": "#/schemas/Left"}},
+        "Nothing": {"type": "null"},
         "Empty": {"type": "object", "properties": {}},
     }  # fmt: skip
-    it = contract(graph_with(schemas))
-    assert msgspec.convert({"next": {"next": None}}, it.Node).next.next is None
-    assert msgspec.convert(["red"], it.Colours) == ["red"]
+    it = contract_module(graph_with(schemas), monkeypatch, library)
+    if library == "msgspec":
+        assert msgspec.convert({"next": {"next": None}}, it.Node).next.next is None
+        assert msgspec.convert(["red"], it.Colours) == ["red"]
+    else:
+        assert it.Node.model_validate({"next": {"next": None}}).next.next is None
+    assert (it.Loop, it.Left, it.Right) == (list[Any], list[dict[str, Any]], dict[str, Any])
     it.Empty()
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"schemas": {**GRAPH["schemas"], "my-model": {}}},
-        {"schemas": {**GRAPH["schemas"], "events": {}}},
-        {"schemas": {**GRAPH["schemas"], "class": {}}},
-        {"schemas": {**GRAPH["schemas"], "msgspec": {}}},
-        {"schemas": {**GRAPH["schemas"], "str": {}}},
-        {"schemas": {**GRAPH["schemas"], "code_check": {}}},
-        {"workflows": {"code-check": GRAPH["workflows"]["code-check"], "code_check": GRAPH["workflows"]["code-check"]}},
-        {"events": {**GRAPH["events"], "a-b": {}, "a_b": {}}},
-        {"events": {**GRAPH["events"], "?": {}}},
-        {"events": {**GRAPH["events"], "stateous": {}}},
-        {"states": {**GRAPH["states"], "1": {"emits": []}}},
-    ],
-)  # fmt: skip
-def test_a_name_that_cannot_be_a_python_name_is_told(change: Document) -> None:
-    graph = parse_graph({**GRAPH, **change})
-    with pytest.raises(CannotName, match=r"contract\.py: rename it"):
-        contract_of(graph)
-
-
-def test_names_of_other_programs_are_changed_as_little_as_possible(contract: Made) -> None:
-    change: Document = {
-        "states": {**GRAPH["states"], "in-work": {"emits": []}, "class": {"emits": []}}
-    }
-    it = contract({**GRAPH, **change})
-    assert (it.states.in_work.name, it.states.class_.name) == ("in-work", "class")
