@@ -128,13 +128,13 @@ def test_a_state_that_is_copied_is_the_same_state(monkeypatch: pytest.MonkeyPatc
     import pickle
 
     review = contract_module(GRAPH, monkeypatch).states.review
-    again = pickle.loads(pickle.dumps(review))
+    again = pickle.loads(pickle.dumps(review))  # noqa: S301  # our own
     assert (again, hash(again)) == (review, hash(review))
     assert again != StateRef("review")
 
 
 def test_what_is_not_used_is_not_imported() -> None:
-    document = {
+    document: Document = {
         **GRAPH,
         "states": {},
         "events": {},

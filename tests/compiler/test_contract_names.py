@@ -42,7 +42,7 @@ CHILD: Document = GRAPH["workflows"]["code-check"]
         ("__main____Review", "main____Review"),
         ("1st", "model_1st"),
         ("Größe", "Größe"),
-        ("ﬁne", "_ne".lstrip("_")),
+        ("\ufb01ne", "ne"),
     ],
 )
 @pytest.mark.parametrize("library", LIBRARIES)
@@ -84,7 +84,11 @@ def test_names_that_cannot_be_told_apart_are_refused(change: Document, said: str
 
 
 def test_parallel_states_have_no_name_in_the_contract() -> None:
-    states = {**GRAPH["states"], "a-b": {"parallel": ["code-check"]}, "a_b": {"emits": []}}
+    states: Document = {
+        **GRAPH["states"],
+        "a-b": {"parallel": ["code-check"]},
+        "a_b": {"emits": []},
+    }
     assert "a_b = stateous.StateRef(" in contract_of(parse_graph({**GRAPH, "states": states}))
 
 
@@ -117,7 +121,7 @@ def test_states_events_and_workflows_of_other_programs_keep_their_names_on_the_w
             states.Review,
         ]
         assert [state.name for state in found] == [prefix + name for name in names[:-1]]
-        assert getattr(states, "it_s__so_").emits == tuple(emits)
+        assert states.it_s__so_.emits == tuple(emits)
         made: list[Any] = [
             events.stateous_,
             events.class_,
@@ -145,7 +149,7 @@ def test_states_events_and_workflows_of_other_programs_keep_their_names_on_the_w
         ("", 'field_: int = msgspec.field(name="")'),
         ("?", 'field_: int = msgspec.field(name="?")'),
         ("größe", "größe: int"),
-        ("ﬁeld", 'ﬁeld: int'.replace("ﬁ", "field_").replace("field_eld: int", 'field_eld: int = msgspec.field(name="\\ufb01eld")')),
+        ("\ufb01eld", 'field_eld: int = msgspec.field(name="\\ufb01eld")'),
         ("json", "json: int"),
         ("model_dump", "model_dump: int"),
     ],

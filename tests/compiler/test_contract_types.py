@@ -211,7 +211,8 @@ def test_a_default_that_can_change_is_made_anew(
 
 
 def test_a_model_is_a_default_if_it_is_right() -> None:
-    right, wrong = {**REVIEW, "default": {"approved": True}}, {**REVIEW, "default": {}}
+    right: dict[str, Any] = {**REVIEW, "default": {"approved": True}}
+    wrong: dict[str, Any] = {**REVIEW, "default": {}}
     assert line_of(right).endswith(
         '(default_factory=lambda: msgspec.convert({"approved": True}, Review))'
     )
