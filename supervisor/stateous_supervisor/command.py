@@ -5,7 +5,10 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from time import monotonic
 
 from stateous.client.answers import Health
 from stateous.client.asynchronous import AsyncClient
@@ -37,9 +40,13 @@ def supervise(folder: Path, *, leash: int | None = None, log_format: LogFormat =
         with Outbox(folder) as outbox:
             return _run(settings, contract, outbox, leash=leash, log=log)
     except StateousError as problem:
-        print(f"error: {problem}", file=sys.stderr)  # noqa: T201 - a command's answer, not its log
+        return _refused(problem)
     except KeyboardInterrupt:
-        pass  # before anything was begun
+        return 1  # before anything was begun
+
+
+def _refused(problem: StateousError) -> int:
+    print(f"error: {problem}", file=sys.stderr)  # noqa: T201 - a command's answer, not its log
     return 1
 
 
@@ -47,14 +54,33 @@ def _run(
     settings: Settings, contract: Contract, outbox: Outbox, *, leash: int | None, log: Log
 ) -> int:
     with asyncio.Runner() as runner:
+        # The loop's own would be waited for, however long something that a routine gave to it takes.
+        executor = ThreadPoolExecutor(thread_name_prefix="executor")
+        runner.get_loop().set_default_executor(executor)
         stop = Stop(leash)
-        code = runner.run(_supervise(settings, contract, outbox, stop=stop, log=log))
-        if asyncio.all_tasks(runner.get_loop()):
-            # Something of a routine does not let itself be cancelled: to wait for it would be to not stop.
+        try:
+            code = runner.run(_supervise(settings, contract, outbox, stop=stop, log=log))
+        except StateousError as problem:
+            code = _refused(problem)
+        executor.shutdown(wait=False, cancel_futures=True)
+        if asyncio.all_tasks(runner.get_loop()) or not _threads_end():
+            # Something of a routine does not let itself be ended: to wait for it would be to not stop.
             outbox.close()
+            sys.stdout.flush()
             sys.stderr.flush()
             os._exit(code)
         return code
+
+
+def _threads_end() -> bool:
+    """Wait a moment for threads that routines left behind, and that Python would wait for; whether all ended."""
+    until = monotonic() + CANCEL_FOR
+    for thread in threading.enumerate():
+        if not thread.daemon and thread is not threading.current_thread():
+            thread.join(max(0.0, until - monotonic()))
+            if thread.is_alive():
+                return False
+    return True
 
 
 async def _supervise(
@@ -67,14 +93,17 @@ async def _supervise(
             health = await _greet(link, stop)
             if health is None:
                 return 0
-            check_contract(contract, health, settings=settings, url=link.url)
+
+            def check(health: Health) -> None:
+                check_contract(contract, health, settings=settings, url=link.url)
+
+            check(health)
             supervisor = Supervisor(
                 link,
                 outbox,
+                settings=settings,
                 routines=find_routines(settings.folder),
-                name=settings.name,
-                tasks=settings.tasks,
-                lease_for=health.lease_for,
+                check=check,
                 stop=stop,
                 log=log,
             )
@@ -96,9 +125,7 @@ async def _cancel_the_rest() -> None:
 async def _greet(link: Link, stop: Stop) -> Health | None:
     """The health of the control plane, once it answers; None when the supervisor is stopped before."""
     greeting = asyncio.create_task(link.greet(until=stop.asked))
-    answered = asyncio.Event()
-    greeting.add_done_callback(lambda _: answered.set())
-    await wait_for_any(answered, stop.asked)
+    await wait_for_any(greeting, stop.asked)
     if not greeting.done():
         greeting.cancel()
         await asyncio.wait([greeting])

@@ -1,60 +1,124 @@
-"""The heartbeat: says each quarter of a lease which tasks are worked on, and hears which were taken back."""
+"""The heartbeat: a thread that says which tasks are worked on, and hears which were taken back.
+
+It has a connection of its own and needs nothing of the loop: a routine may block the loop, or compute in Python,
+for as long as it likes, and keeps its lease. Only code that keeps Python's lock keeps the heartbeat, too.
+"""
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Sequence
+from threading import Event, Thread
 from typing import Final
 
-from stateous.client import calls
+from stateous.client import Client, calls
+from stateous.client.answering import sentence_of
+from stateous.client.errors import Again, NotStateous
+from stateous.client.patience import TRY_FOR, nominal_wait, spread
 from stateous.model.refusals import Refusal
-from stateous_supervisor.link import GaveUp, Link
 from stateous_supervisor.log import Log
+from stateous_supervisor.outage import Outage
 from stateous_supervisor.run import Run
 
-EVERY: Final = 30.0
-"""Seconds between heartbeats when the control plane does not say how long a lease is."""
+LEASE_FOR: Final = 120.0
+"""Seconds of a lease when the control plane does not say."""
+SHORTEST_TRY: Final = 2.0
+"""Seconds that a heartbeat may take, however short a lease is."""
 
 
 class Heartbeat:
-    """Beats for the runs that `held` returns, until it is cancelled."""
+    """Beats each quarter of a lease, from `start` to `stop`.
+
+    `held` returns the runs whose tasks are worked on, `lost` is told those whose tasks are not ours any more,
+    `ended` is called at the end; all three in the thread. The log has what goes wrong.
+    """
 
     def __init__(
         self,
-        link: Link,
+        client: Client,
         *,
         name: str,
-        lease_for: float | None,
         held: Callable[[], Sequence[Run]],
-        last_call: asyncio.Event,
+        lost: Callable[[Sequence[Run]], None],
+        ended: Callable[[], None],
+        outage: Outage,
         log: Log,
     ) -> None:
-        self._link = link
+        self._client = client
         self._name = name
-        self._every = EVERY if lease_for is None else lease_for / 4
         self._held = held
-        self._last_call = last_call
+        self._lost = lost
+        self._ended = ended
+        self._outage = outage
         self._log = log
+        self._every = LEASE_FOR / 4
+        self._tries = 0
+        self._again_in: float | None = None
+        self._changed = Event()
+        self._stopped = False
+        self._thread = Thread(target=self._beat_on, name="heartbeat", daemon=True)
 
-    async def beat_on(self) -> None:
-        while True:
-            await asyncio.sleep(self._every)
-            try:
-                await self._beat()
-            except GaveUp:
-                return
-            except Refusal as refusal:
-                self._log.warning(f"the control plane refused a heartbeat: {refusal.sentence}")
-            except Exception as problem:  # noqa: BLE001 - the next heartbeat must come all the same
-                self._log.error("a heartbeat failed", exc_info=problem)
+    def start(self) -> None:
+        self._thread.start()
 
-    async def _beat(self) -> None:
-        runs = self._held()
-        if not runs:
-            return
-        tasks = [run.task for run in runs]
-        answer = await self._link.ask(calls.beat(self._name, tasks), until=self._last_call)
-        lost = set(answer.lost)
-        for run in runs:
-            if run.task in lost:
-                run.lose()
+    def stop(self) -> None:
+        """Beat no more. A heartbeat that is under way ends by itself."""
+        self._stopped = True
+        self._changed.set()
+
+    def lease_lasts(self, seconds: float | None) -> None:
+        """From now on, leases last so long; None: the control plane does not say."""
+        every = (LEASE_FOR if seconds is None else seconds) / 4
+        if every != self._every:
+            self._every = every
+            self._changed.set()
+
+    def _beat_on(self) -> None:
+        with self._client:
+            while not self._stopped:
+                wait = self._every if self._again_in is None else self._again_in
+                if self._changed.wait(min(wait, self._every)):
+                    self._changed.clear()  # it is to stop, or to beat at another pace
+                else:
+                    self._again_in = self._beat()
+        self._ended()
+
+    def _beat(self) -> float | None:
+        """One heartbeat; returns in how many seconds to try again when there was no answer."""
+        held = self._held()
+        if not held:
+            self._end_of_failures(self._outage.forget)
+            return None
+        call = calls.beat(self._name, {run.task for run in held})
+        within = min(TRY_FOR, max(SHORTEST_TRY, self._every))
+        try:
+            answer = self._client.send_once(call, within=within)
+        except Again as again:
+            return self._failed(sentence_of(again, shown=self._client.url), again.retry_after)
+        except NotStateous as foreign:
+            return self._failed(str(foreign), None)
+        except Refusal as refusal:
+            self._log.warning(
+                f"the control plane refused a heartbeat: {refusal.sentence}",
+                kind="heartbeat.refused",
+                code=refusal.code,
+            )
+        except Exception as problem:  # noqa: BLE001 - the next heartbeat must come all the same
+            self._log.error("a heartbeat failed", kind="heartbeat.failed", exc_info=problem)
+        else:
+            # Runs, not tasks: one that was queued again may be ours again by now, in another run.
+            if answer.lost:
+                lost = set(answer.lost)
+                self._lost([run for run in held if run.task in lost])
+        self._end_of_failures(self._outage.answered)
+        return None
+
+    def _failed(self, why: str, asked: float | None) -> float:
+        self._tries += 1
+        wait = min(nominal_wait(self._tries, retry_after=asked), self._every)
+        self._outage.failed(self, why, wait=wait)
+        return spread(wait)
+
+    def _end_of_failures(self, tell: Callable[[object], None]) -> None:
+        if self._tries:
+            self._tries = 0
+            tell(self)

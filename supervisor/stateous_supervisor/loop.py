@@ -3,144 +3,142 @@
 from __future__ import annotations
 
 import asyncio
-import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Final
 
-from stateous.client import calls
-from stateous.client.answers import Grant
-from stateous.model.refusals import Refusal
-from stateous_supervisor.delivery import Delivery, Fate
+from stateous.client import Client
+from stateous.client.answers import Grant, Health
+from stateous.model.refusals import StateousError
+from stateous_supervisor.claiming import Claims
+from stateous_supervisor.delivery import Delivery
+from stateous_supervisor.folder import Settings
 from stateous_supervisor.heartbeat import Heartbeat
-from stateous_supervisor.link import GaveUp, Link
+from stateous_supervisor.link import Link
 from stateous_supervisor.log import Log
 from stateous_supervisor.mailbox import Mailbox
-from stateous_supervisor.outbox import Message, Outbox
+from stateous_supervisor.outbox import Outbox
 from stateous_supervisor.routine import Routine
 from stateous_supervisor.run import Run, begins
 from stateous_supervisor.signals import Stop, wait_for_any
 
-EMPTY_FOR: Final = 1.0
-REFUSED_FOR: Final = 30.0
 CANCEL_FOR: Final = 2.0
-"""Seconds: after a claim that found no task, after one that was refused, and for routines to be cancelled."""
+"""Seconds for routines to be cancelled, and for what else ends with the supervisor."""
 
 
 class Supervisor:
-    """Claims tasks of the routines' states under `name`, at most `tasks` at once."""
+    """Claims tasks of the routines' states under the settings' `name`, at most `tasks` at once.
+
+    `check` raises the StateousError with which the supervisor
+    is to end when the control plane, of which it is given the health, is not the one that the routines are for.
+    """
 
     def __init__(
         self,
         link: Link,
         outbox: Outbox,
         *,
+        settings: Settings,
         routines: Mapping[str, Routine],
-        name: str,
-        tasks: int,
-        lease_for: float | None,
+        check: Callable[[Health], None],
         stop: Stop,
         log: Log,
     ) -> None:
         self._link = link
         self._outbox = outbox
         self._routines = routines
-        self._name = name
-        self._tasks = tasks
+        self._name = name = settings.name
+        self._check = check
+        self._outdated: StateousError | None = None
         self._stop = stop
         self._log = log
+        self._loop = asyncio.get_running_loop()
         self._runs: dict[asyncio.Task[None], Run] = {}
         self._wake = asyncio.Event()
+        self._no_more = asyncio.Event()
         # Set when nothing is left to do but to deliver: then nobody is waited for for ever.
         self._last_call = asyncio.Event()
         self._delivery = Delivery(link, outbox, name=name, last_call=self._last_call, log=log)
-        self._heartbeat = Heartbeat(
+        self._claims = Claims(
             link,
             name=name,
-            lease_for=lease_for,
-            held=lambda: [run for run in self._runs.values() if not run.lost],
-            last_call=self._last_call,
+            states=routines,
+            free=lambda: settings.tasks - len(self._runs),
+            start=self._start,
+            no_more=self._no_more,
             log=log,
         )
+        self._still = asyncio.Event()  # the heartbeat has ended
+        self._heartbeat = Heartbeat(
+            Client(settings.url),
+            name=name,
+            held=lambda: [run for run in tuple(self._runs.values()) if not run.lost],
+            lost=lambda runs: self._in_loop(self._lose, runs),
+            ended=lambda: self._in_loop(self._still.set),
+            outage=link.outage,
+            log=log,
+        )
+        link.when_looked(self._looked)
 
     async def run(self) -> int:
-        """Run until a signal; the exit code: 0 when all routines could end, 1 when they were cancelled."""
+        """Run until a signal; the exit code: 0 when all routines could end, 1 when they were cancelled.
+
+        Raises what `check` raised, when all routines have ended, if that was why.
+        """
         served = ", ".join(self._routines)
-        self._log.info(f"{self._name} serves {served}; the control plane is {self._link.url}")
+        self._log.info(
+            f"{self._name} serves {served}; the control plane is {self._link.url}",
+            kind="supervisor.started",
+            supervisor=self._name,
+            states=list(self._routines),
+            url=self._link.url,
+        )
+        self._heartbeat.start()
         working = asyncio.create_task(self._work())
-        beating = asyncio.create_task(self._heartbeat.beat_on())
         ended = asyncio.Event()
         working.add_done_callback(lambda _: ended.set())
         try:
             await wait_for_any(self._stop.asked, ended)
             # An idle supervisor can be at its end before we come to speak; it says so all the same.
             if self._stop.asked.is_set():
-                self._say_stopping()
-                self._changed()
+                self._take_no_more()
             await wait_for_any(self._stop.now, ended)
             if ended.is_set():
                 await working
+                if self._outdated is not None:
+                    raise self._outdated
                 return 0
-            self._log.warning(f"stopping now: cancelling {self._running()} routine(s)")
+            running = self._running()
+            self._log.warning(
+                f"stopping now: cancelling {running} routine(s)",
+                kind="supervisor.stopping_now",
+                running=running,
+            )
             return 1
         finally:
-            await self._cancel(working, beating)
+            await self._end(working)
 
     async def _work(self) -> None:
-        await self._send_left()
-        await self._claim_on()
+        await self._delivery.send_left()
+        await self._claims.claim_on()
+        self._changed()
         while self._runs:
-            await self._wait_for_change()
-
-    async def _send_left(self) -> None:
-        """Send what the outbox held at the start. What stands behind a message that did not go stays."""
-        left: dict[int, list[Message]] = {}
-        for message in self._outbox.left:
-            left.setdefault(message.task, []).append(message)
-        if left:
-            count = len(self._outbox.left)
-            self._log.info(f"sending {count} message(s) left in the outbox")
-        for messages in left.values():
-            for message in messages:
-                if await self._delivery.deliver(message) is Fate.KEPT:
-                    self._delivery.stays(messages[-1])
-                    break
-
-    async def _claim_on(self) -> None:
-        prefix, count = secrets.token_hex(8), 0
-        while True:
-            while len(self._runs) >= self._tasks and not self._stop.asked.is_set():
-                await self._wait_for_change()
-            if self._stop.asked.is_set():
-                return
-            count += 1
-            request = f"{prefix}-{count}"
             self._wake.clear()
-            try:
-                grant = await self._claim(request)
-            except GaveUp:
-                return
-            except Refusal as refusal:
-                self._log.warning(f"the control plane refused a claim: {refusal.sentence}")
-                await wait_for_any(self._stop.asked, within=REFUSED_FOR)
-                continue
-            if grant is None:
-                await wait_for_any(self._wake, within=EMPTY_FOR)
-            else:
-                self._start(grant)
-
-    async def _claim(self, request: str) -> Grant | None:
-        claim = calls.claim(self._name, self._routines, request)
-        grants = await self._link.ask(claim, until=self._stop.asked)
-        return grants[0] if grants else None
+            await self._wake.wait()
 
     def _start(self, grant: Grant) -> None:
-        routine = self._routines.get(grant.state)
-        if routine is None:
-            self._log.error(f"{begins(grant)}: not a state that was asked for; it is left alone")
-            return
-        self._log.info(begins(grant))
+        self._log.info(
+            begins(grant),
+            kind="task.claimed",
+            task=grant.task,
+            token=grant.token,
+            state=grant.state,
+            attempt=grant.attempt,
+        )
         mailbox = Mailbox(grant.task, grant.token, outbox=self._outbox, delivery=self._delivery)
-        run = Run(grant, routine, name=self._name, mailbox=mailbox, log=self._log)
+        run = Run(
+            grant, self._routines[grant.state], name=self._name, mailbox=mailbox, log=self._log
+        )
         task = asyncio.create_task(run.work(changed=self._changed))
         self._runs[task] = run
         task.add_done_callback(self._ended)
@@ -148,31 +146,64 @@ class Supervisor:
     def _ended(self, task: asyncio.Task[None]) -> None:
         run = self._runs.pop(task)
         if not task.cancelled() and (problem := task.exception()) is not None:
-            self._log.error(f"task {run.task}: the supervisor failed on it", exc_info=problem)
+            self._log.error(
+                f"task {run.task}: the supervisor failed on it",
+                kind="task.broken",
+                task=run.task,
+                exc_info=problem,
+            )
         self._changed()
 
     def _changed(self) -> None:
-        """A run went on, or the supervisor was told to stop."""
-        if self._stop.asked.is_set() and not self._running():
+        """A run went on, or there will be no more tasks."""
+        if self._no_more.is_set() and not self._claims.is_under_way and not self._running():
             self._last_call.set()
+        self._claims.look_again()
         self._wake.set()
-
-    async def _wait_for_change(self) -> None:
-        await self._wake.wait()
-        self._wake.clear()
 
     def _running(self) -> int:
         return sum(run.running for run in self._runs.values())
 
-    def _say_stopping(self) -> None:
+    def _looked(self, health: Health) -> None:
+        """The control plane was asked who it is."""
+        self._heartbeat.lease_lasts(health.lease_for)
+        if self._outdated is not None:
+            return
+        try:
+            self._check(health)
+        except StateousError as outdated:
+            self._outdated = outdated
+            self._log.error(str(outdated), kind="contract.outdated")
+            self._take_no_more()
+
+    def _take_no_more(self) -> None:
         running = self._running()
         waits = f"; waiting for {running} routine(s) (signal again to stop now)" if running else ""
-        self._log.info(f"stopping: no new tasks{waits}")
+        self._log.info(
+            f"stopping: no new tasks{waits}", kind="supervisor.stopping", running=running
+        )
+        self._no_more.set()
+        self._changed()
 
-    async def _cancel(self, *tasks: asyncio.Task[None]) -> None:
+    def _lose(self, runs: Sequence[Run]) -> None:
+        for run in runs:
+            run.lose()
+
+    def _in_loop(self, call: Callable[..., object], *values: object) -> None:
+        """Have this called on the loop, from another thread."""
+        with suppress(RuntimeError):  # the loop is closed: nobody needs it any more
+            self._loop.call_soon_threadsafe(call, *values)
+
+    async def _end(self, working: asyncio.Task[None]) -> None:
         """Cancel all that still runs; a routine that does not let itself be cancelled is left behind."""
-        pending = [task for task in (*tasks, *self._runs) if not task.done()]
-        for task in pending:
+        self._no_more.set()
+        self._last_call.set()
+        self._heartbeat.stop()
+        for task in self._runs:
             task.cancel()
-        if pending:
-            await asyncio.wait(pending, timeout=CANCEL_FOR)
+        # A claim that is under way is withdrawn meanwhile, so that no task has to wait for its lease.
+        await asyncio.wait([working, *self._runs], timeout=CANCEL_FOR)
+        working.cancel()
+        self._delivery.stop()
+        await asyncio.wait([working], timeout=CANCEL_FOR)
+        await wait_for_any(self._still, within=CANCEL_FOR)

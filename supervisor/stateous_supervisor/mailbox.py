@@ -1,4 +1,4 @@
-"""The messages of one attempt: written by any thread, delivered in that order by the loop."""
+"""The messages of one attempt: written by any thread, on the disk before the writer goes on, sent in that order."""
 
 from __future__ import annotations
 
@@ -6,12 +6,10 @@ import asyncio
 from concurrent.futures import Future
 from threading import Lock
 
-import msgspec
-
 from stateous.model.refusals import StateousError
-from stateous_supervisor.delivery import Delivery, Fate
-from stateous_supervisor.outbox import Message, MessageKind, Outbox, OutboxFailed
-from stateous_supervisor.outcome import failed_instead
+from stateous_supervisor.delivery import Delivery
+from stateous_supervisor.fates import Fate
+from stateous_supervisor.outbox import Message, MessageKind, Outbox
 
 
 class AttemptEnded(StateousError):
@@ -19,16 +17,18 @@ class AttemptEnded(StateousError):
 
 
 class Mailbox:
-    """Open until the report is written, or until the task is taken back."""
+    """Open until the report is written, or until the task is taken back.
+
+    `ended` is done when nothing more will be sent: its result is the report's fate, or that of the message
+    after which the rest was dropped or stays in the outbox.
+    """
 
     def __init__(self, task: int, token: str, *, outbox: Outbox, delivery: Delivery) -> None:
+        self.ended: asyncio.Future[Fate] = asyncio.get_running_loop().create_future()
         self._task = task
         self._token = token
         self._outbox = outbox
         self._delivery = delivery
-        self._loop = asyncio.get_running_loop()
-        self._written: asyncio.Queue[tuple[Message, Future[None]]] = asyncio.Queue()
-        self._unanswered: dict[int, Message] = {}
         self._order = Lock()
         self._open = True
 
@@ -41,40 +41,30 @@ class Mailbox:
             if not self._open:
                 raise AttemptEnded(f"task {self._task} of {self._token} is over for this attempt")
             self._open = kind != "report"
-            message, saved = self._outbox.put(
-                task=self._task, token=self._token, kind=kind, body=body
+            _, saved = self._outbox.put(
+                task=self._task, token=self._token, kind=kind, body=body, owner=self
             )
-            self._unanswered[message.seq] = message
-            self._loop.call_soon_threadsafe(self._written.put_nowait, (message, saved))
         return saved
 
-    async def deliver(self) -> Fate:
-        """Deliver until the report is answered, or the task is lost, or the supervisor ends."""
-        while True:
-            message, saved = await self._written.get()
-            try:
-                await asyncio.wrap_future(saved)
-            except OutboxFailed as problem:
-                if message.kind != "report":
-                    continue  # the routine was told so
-                # An attempt whose end cannot be kept has failed; that can be said without the disk.
-                body = failed_instead(message.body, str(problem)) or message.body
-                message = msgspec.structs.replace(message, body=body)
-            fate = await self._delivery.deliver(message)
-            if fate is not Fate.KEPT:
-                self._unanswered.pop(message.seq, None)
-            if fate is not Fate.ANSWERED or message.kind == "report":
-                return fate
-
     def drop(self) -> None:
-        """The task was taken back: nothing more is written, and what was not answered is forgotten."""
+        """The task was taken back: nothing more is written, and what was not sent is forgotten."""
         with self._order:
             self._open = False
-            dropped = list(self._unanswered.values())
-            self._unanswered.clear()
-        self._delivery.forget(dropped)
+        self._end(Fate.LOST)
+        self._delivery.withdraw(self._task, self)
 
-    def say_what_stays(self) -> None:
-        for message in self._unanswered.values():
-            if message.kind == "report":
-                self._delivery.stays(message)
+    @property
+    def fate(self) -> Fate | None:
+        """What became of it as a whole; None as long as its messages are to be sent."""
+        if self.ended.cancelled():
+            return Fate.KEPT  # the supervisor ends, and the run with it
+        return self.ended.result() if self.ended.done() else None
+
+    def settled(self, message: Message, fate: Fate) -> None:
+        """The delivery's word of what became of a message: ANSWERED, LOST or KEPT."""
+        if message.kind == "report" or fate is not Fate.ANSWERED:
+            self._end(fate)
+
+    def _end(self, fate: Fate) -> None:
+        if not self.ended.done():
+            self.ended.set_result(fate)

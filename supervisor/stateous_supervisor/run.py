@@ -8,7 +8,7 @@ from typing import Literal
 
 from stateous.client.answers import Grant
 from stateous_supervisor.attempt import Attempt, End
-from stateous_supervisor.delivery import Fate
+from stateous_supervisor.fates import Fate
 from stateous_supervisor.log import Log
 from stateous_supervisor.mailbox import Mailbox
 from stateous_supervisor.routine import Routine
@@ -34,8 +34,7 @@ class Run:
     async def work(self, *, changed: Callable[[], None]) -> None:
         """Run the routine, report its outcome. `changed` is called when the routine does not run any more."""
         ending = self._begin()
-        delivering = asyncio.create_task(self._mailbox.deliver())
-        delivering.add_done_callback(self._delivered)
+        self._mailbox.ended.add_done_callback(self._delivered)
         try:
             await asyncio.wait([ending])
             self.running = False
@@ -46,10 +45,8 @@ class Run:
             if end.traceback is not None:
                 self._say_raised(end.traceback)
             self._mailbox.write("report", end.report)
-            if await delivering is Fate.KEPT:
-                self._mailbox.say_what_stays()
+            await self._mailbox.ended
         finally:
-            delivering.cancel()
             if self._way.stop() and not ending.done():
                 await asyncio.wait([ending])
 
@@ -80,9 +77,8 @@ class Run:
             return self._attempt.raised(asyncio.CancelledError())
         return ending.result()
 
-    def _delivered(self, delivering: asyncio.Task[Fate]) -> None:
-        ended_well = not delivering.cancelled() and delivering.exception() is None
-        if ended_well and delivering.result() is Fate.LOST:
+    def _delivered(self, ended: asyncio.Future[Fate]) -> None:
+        if not ended.cancelled() and ended.result() is Fate.LOST:
             self.lose()
 
     def _say_raised(self, traceback: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
+from typing import Any
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -46,13 +47,16 @@ class Stop:
         self.now.set()
 
 
-async def wait_for_any(*events: asyncio.Event, within: float | None = None) -> None:
-    """Return when one of the events is set, or after `within` seconds."""
-    if any(event.is_set() for event in events):
+async def wait_for_any(
+    *awaited: asyncio.Event | asyncio.Future[Any], within: float | None = None
+) -> None:
+    """Return when one of the events is set or one of the futures done, or after `within` seconds."""
+    if any(each.is_set() if isinstance(each, asyncio.Event) else each.done() for each in awaited):
         return
-    waits = [asyncio.ensure_future(event.wait()) for event in events]
+    events = [asyncio.ensure_future(e.wait()) for e in awaited if isinstance(e, asyncio.Event)]
+    futures = [each for each in awaited if not isinstance(each, asyncio.Event)]
     try:
-        await asyncio.wait(waits, timeout=within, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait([*events, *futures], timeout=within, return_when=asyncio.FIRST_COMPLETED)
     finally:
-        for wait in waits:
-            wait.cancel()
+        for event in events:
+            event.cancel()

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from stateous import Event, StateRef
-from stateous.client import AsyncClient
+from stateous.client import AsyncClient, Health
+from stateous_supervisor.folder import BadFolder, Settings
 from stateous_supervisor.link import Link
 from stateous_supervisor.loop import Supervisor
 from stateous_supervisor.outbox import Outbox
@@ -91,23 +92,28 @@ class Box:
 async def supervising(
     url: str,
     folder: Path,
-    routines: Mapping[str, Function],
+    routines: Mapping[str, Function | Routine],
     *,
     tasks: int = 4,
-    lease_for: float | None = None,
+    serves: str | None = None,
 ) -> AsyncGenerator[Box]:
     """Run a supervisor named `box` with these functions; it is stopped at once when the block ends."""
     stop, lines = Stop(), Lines()
+
+    def check(health: Health) -> None:
+        if serves is not None and health.checksum != serves:
+            raise BadFolder("contract.py is for another version of the workflow")
+
     with Outbox(folder) as outbox:
         async with AsyncClient(url) as client:
             box = Box(stop=stop, lines=lines, outbox=outbox)
+            link = Link(client, log=lines)
             supervisor = Supervisor(
-                Link(client, log=lines),
+                link,
                 outbox,
+                settings=Settings(folder=folder, url=url, tasks=tasks, name="box"),
                 routines={state: _routine(state, each) for state, each in routines.items()},
-                name="box",
-                tasks=tasks,
-                lease_for=lease_for,
+                check=check,
                 stop=stop,
                 log=lines,
             )
@@ -120,7 +126,9 @@ async def supervising(
                 await box.ends
 
 
-def _routine(state: str, function: Function) -> Routine:
+def _routine(state: str, function: Function | Routine) -> Routine:
+    if isinstance(function, Routine):
+        return function
     awaited = inspect.iscoroutinefunction(function)
     return Routine(
         state=STATES[state], function=function, awaited=awaited, file=Path("routines.py")

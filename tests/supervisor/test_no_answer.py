@@ -27,6 +27,8 @@ GRANT = {
     "entered_by": {"name": "__started__"},
 }
 NOTHING = answer(204)
+NO_ROUTE = refusal(404, "not_found")
+HEALTH = {"workflow": "orders", "checksum": "sha256:1"}
 REPORT = "/tasks/2/report"
 Routines = dict[str, Callable[[Any], Any]]
 
@@ -40,9 +42,12 @@ DRAFT: Routines = {"draft": lambda _ctx: submitted}
 
 
 def control_plane(**routes: list[bytes]) -> ScriptedServer:
-    """Grants task 2 once; `report`, `note`, `heartbeat` and `claim` say what else to answer."""
+    """An older one that takes one message at a time. Grants task 2 once; the routes say what else to answer."""
     return ScriptedServer(
         routes={
+            "/health": [answer(200, HEALTH)],
+            "/tasks/messages": [NO_ROUTE],
+            "/tasks/release": [NO_ROUTE],
             "/tasks/claim": routes.get("claim", [answer(200, GRANT), NOTHING]),
             "/tasks/heartbeat": routes.get("heartbeat", [answer(200, {"lost": []})]),
             REPORT: routes.get("report", [answer(200, TOKEN)]),
@@ -177,7 +182,8 @@ async def test_a_report_stays_for_the_next_start_and_goes_before_its_first_claim
             await box.says("task 2 of A: reported submitted")
             box.stop.ask()
             assert await box.exit_code() == 0
-        assert server.received[0].path == REPORT
+        paths = [received.path for received in server.received]
+        assert "/tasks/claim" not in paths[: paths.index(REPORT)]
         assert server.bodies(REPORT)[0]["attempt"] == 1
     assert left_in(tmp_path) == []
 
@@ -208,6 +214,7 @@ async def test_messages_that_are_left_go_in_order_and_all_tasks_get_their_turn(
     bug = [refusal(500, "unexpected", "A bug.")]
     routes = {"/tasks/1/note": [NOTHING], "/tasks/1/report": bug, "/tasks/claim": [NOTHING]}
     routes |= {"/tasks/2/note": [NOTHING], REPORT: [answer(200, TOKEN)]}
+    routes |= {"/tasks/messages": [NO_ROUTE], "/health": [answer(200, HEALTH)]}
     with ScriptedServer(routes=routes) as server:
         async with supervising(server.url, tmp_path, DRAFT) as box:
             await box.says("sending 4 message(s) left in the outbox")
@@ -215,8 +222,10 @@ async def test_messages_that_are_left_go_in_order_and_all_tasks_get_their_turn(
             await box.says("task 2 of T-2: reported failed: x")
             box.stop.ask()
             assert await box.exit_code() == 0
-        paths = list(dict.fromkeys(received.path for received in server.received))
-    assert paths[:4] == ["/tasks/1/note", "/tasks/1/report", "/tasks/2/note", REPORT]
+        paths = [received.path for received in server.received]
+    assert paths.index("/tasks/1/note") < paths.index("/tasks/1/report")
+    assert paths.index("/tasks/2/note") < paths.index(REPORT)
+    assert "/tasks/claim" not in paths[: max(paths.index("/tasks/1/report"), paths.index(REPORT))]
     assert [body["supervisor"] for _, body in left_in(tmp_path)] == ["old name"]
 
 

@@ -26,7 +26,7 @@ def put(outbox: Outbox, body: bytes, *, task: int = 1) -> Message:
 def test_what_was_written_and_not_removed_is_left_in_order(tmp_path: Path) -> None:
     with Outbox(tmp_path) as outbox:
         messages = [put(outbox, str(n).encode(), task=n % 3 + 1) for n in range(10)]
-        outbox.remove(messages[4], messages[7]).result(10)
+        outbox.remove(messages[4], messages[7])
     with Outbox(tmp_path) as outbox:
         assert outbox.left == [m for m in messages if m not in (messages[4], messages[7])]
 
@@ -34,7 +34,7 @@ def test_what_was_written_and_not_removed_is_left_in_order(tmp_path: Path) -> No
 def test_numbers_grow_although_messages_were_removed(tmp_path: Path) -> None:
     with Outbox(tmp_path) as outbox:
         first = put(outbox, b"1")
-        outbox.remove(first).result(10)
+        outbox.remove(first)
     with Outbox(tmp_path) as outbox:
         assert outbox.left == []
         assert put(outbox, b"2").seq > first.seq

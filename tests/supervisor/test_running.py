@@ -219,7 +219,7 @@ class TestShortLeases:
             return submitted
 
         await client.start("A")
-        async with supervising(url, tmp_path, {"draft": draft}, lease_for=1) as box:
+        async with supervising(url, tmp_path, {"draft": draft}) as box:
             await box.says("task 1 of A: reported submitted")
         assert "task_failed" not in await kinds(client, "A")
 
@@ -235,7 +235,7 @@ class TestShortLeases:
                 cancelled.set()
 
         await client.start("A")
-        async with supervising(url, tmp_path, {"draft": draft}, lease_for=1) as box:
+        async with supervising(url, tmp_path, {"draft": draft}) as box:
             await box.says("task 1: draft of A")
             await client.cancel("A")
             await box.says("task 1 of A: the control plane took it back; cancelling its routine")
@@ -259,7 +259,7 @@ class TestShortLeases:
             return submitted
 
         await client.start("A")
-        async with supervising(url, tmp_path, {"draft": draft}, lease_for=1) as box:
+        async with supervising(url, tmp_path, {"draft": draft}) as box:
             await box.says("task 1: draft of A")
             await client.cancel("A")
             await box.says("task 1 of A: the control plane took it back; its result is ignored")
