@@ -17,7 +17,6 @@ import os
 import platform
 from collections.abc import Awaitable, Callable
 from itertools import count
-from pathlib import Path
 from statistics import median, quantiles
 from time import perf_counter
 from typing import Any
@@ -25,6 +24,7 @@ from typing import Any
 import uvloop
 
 from bench.load import Answer, Connection, connect
+from bench.processes import cpu_of
 from bench.served import served
 
 ROUNDS = 1000
@@ -172,15 +172,6 @@ def tell(what: str, took: list[float], seconds: float, cpu: float) -> None:
 def say(what: str, took: list[float]) -> None:
     cuts = quantiles(took, n=100) if len(took) > 1 else [0.0] * 99
     print(f"{what}: p50 {cuts[49] * 1e3:.1f} ms, p99 {cuts[98] * 1e3:.1f} ms")
-
-
-def cpu_of(pid: int) -> float:
-    """Seconds of CPU that the process's threads have used; 0 where the system does not tell."""
-    try:
-        threads = list(Path(f"/proc/{pid}/task").iterdir())
-        return sum(int((thread / "schedstat").read_text().split()[0]) for thread in threads) / 1e9
-    except OSError:
-        return 0.0
 
 
 if __name__ == "__main__":

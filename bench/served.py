@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 GRAPH = Path(__file__).parent / "orders.json"
-_STATEOUS = "from stateous.cli.main import run; run()"
+STATEOUS = "from stateous.cli.main import run; run()"
 _SERVING = re.compile(r"serving on http://(?P<host>[^:/]+):(?P<port>\d+)")
 
 
@@ -40,7 +40,7 @@ def process(options: list[str], folder: str) -> Generator[tuple[str, int, int]]:
     """Host, port and process id of a server with these options; it writes its log into the folder."""
     # A file, not a pipe: nobody reads on while the load runs.
     log = Path(folder) / "serve.log"
-    command = [sys.executable, "-c", _STATEOUS, "serve", str(GRAPH), *options]
+    command = [sys.executable, "-c", STATEOUS, "serve", str(GRAPH), *options]
     with log.open("wb") as written:
         process = subprocess.Popen(
             [*command, "--listen", "127.0.0.1:0"], stdout=written, stderr=subprocess.STDOUT
