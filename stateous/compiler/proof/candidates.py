@@ -145,8 +145,9 @@ def _lists(lists: Lists, near: list[Json], depth: int) -> Iterator[list[Json]]:
         return
     whole = [cast("list[Json]", it) for it in near if isinstance(it, list)]
     items = [it for it in near if not isinstance(it, list)]
-    if not items:
-        items = candidates(any_item(lists), [])[:2]
+    item = any_item(lists)
+    if not items and "list" not in item.kinds:  # lists of lists may hold lists for ever
+        items = candidates(item, [])[:2]
     tried: list[list[Json]] = [least]
     tried.extend([*least[:-1], item] if least else [item] for item in items)
     tried.extend(whole)
