@@ -72,8 +72,20 @@ def _put(store: MemoryStore, state: str, setting: Setting) -> None:
         store.memory[token.token, state, key] = value
 
 
+_cut: dict[tuple[str, str], Graph] = {}
+"""By the checksum of the whole graph and the state: to read a graph takes longer than to run a routine."""
+
+
 def _cut_down(graph: Graph, state: StateRef) -> Graph:
     """A graph of this state only: its events, models and schemas are those of the workflow it is in."""
+    key = (graph.checksum, state.name)
+    known = _cut.get(key)
+    if known is None:
+        known = _cut[key] = parse_graph(_document(graph, state))
+    return known
+
+
+def _document(graph: Graph, state: StateRef) -> dict[str, Any]:
     flow, found = flow_of(graph, state)
     whole = graph.document
     document: dict[str, Any] = (
@@ -88,4 +100,4 @@ def _cut_down(graph: Graph, state: StateRef) -> Graph:
         "transitions": [{"from": START, "to": found.name}, *ways],
         "schemas": whole["schemas"],
     }
-    return parse_graph(cut if flow.context is None else {**cut, "context": flow.context})
+    return cut if flow.context is None else {**cut, "context": flow.context}
