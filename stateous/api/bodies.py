@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from stateous.api.refusals import Asked
 from stateous.model.refusals import BadRequest, BodyTooLarge
-from stateous.model.wire.body import LARGEST_BODY, Body, read_body
+from stateous.model.wire.body import DEEPEST, LARGEST_BODY, Body, read_body
 
 _TOO_LARGE = f"the body has more than {LARGEST_BODY} bytes"
 
 
-async def body_of(request: Asked) -> Body:
-    """Read the request's JSON object.
+async def body_of(request: Asked, *, deepest: int = DEEPEST) -> Body:
+    """Read the request's JSON object, of at most so many levels.
 
     Raises BodyTooLarge, before a byte is read when the request says its length; BadRequest; InvalidBody.
     """
@@ -23,7 +23,7 @@ async def body_of(request: Asked) -> Body:
         raw = message["body"]
         if len(raw) > LARGEST_BODY:
             raise BodyTooLarge(_TOO_LARGE)
-        return read_body(raw)
+        return read_body(raw, deepest=deepest)
     chunks: list[bytes] = []
     size = 0
     while True:
@@ -34,5 +34,5 @@ async def body_of(request: Asked) -> Body:
         if size > LARGEST_BODY:
             raise BodyTooLarge(_TOO_LARGE)
         if not message["more_body"]:
-            return read_body(b"".join(chunks))
+            return read_body(b"".join(chunks), deepest=deepest)
         message = await request.receive()

@@ -20,6 +20,14 @@ from stateous.model.wire.query import idempotency_key
 _REPLACED = str.maketrans({"\0": "\ufffd"})
 
 
+class ReleaseAsked(NamedTuple):
+    """Whose tasks are given back, and the request of the claim that is ended, if any."""
+
+    supervisor: str
+    tasks: tuple[int, ...]
+    request: str | None
+
+
 class ClaimAsked(NamedTuple):
     """A claim as it came: `wait` in seconds, and whether it asked for a list (`max`)."""
 
@@ -62,14 +70,28 @@ def beat_asked(body: Body) -> Beat:
     return Beat(supervisor, fields.tasks(body))
 
 
-def report_asked(task: int, body: Body) -> Report:
+def release_asked(body: Body) -> ReleaseAsked:
+    """`{supervisor, tasks?, request?}`. Raises InvalidArgument and InvalidBody."""
+    supervisor = fields.supervisor(body)
+    tasks = () if body.fields.get("tasks") is None else fields.tasks(body)
+    return ReleaseAsked(supervisor, tasks, fields.request_id(body))
+
+
+def report_asked(
+    task: int, body: Body, *, kind: Literal["kind", "outcome"] = "kind", by: str | None = None
+) -> Report:
     """`{kind, event?, payload?, error?, context?, schedules?, attempt?, supervisor?}`.
 
     Raises InvalidArgument and InvalidBody, whatever the kind; for `event` and `waiting` also InvalidContext
-    and InvalidPayload. What the kind does not look at is left out of the command.
+    and InvalidPayload. What the kind does not look at is left out of the command. `kind` is the field that
+    has it; `by` is the supervisor if the report names none.
     """
-    supervisor = fields.supervisor_or_none(body)
-    kind = _kind(body)
+    return _report(task, body, fields.supervisor_or_none(body) or by, _kind(body, kind))
+
+
+def _report(
+    task: int, body: Body, supervisor: str | None, kind: Literal["event", "waiting", "failed"]
+) -> Report:
     event = fields.text(body, "event", InvalidBody) if kind == "event" else ""
     error = fields.text(body, "error", InvalidBody) if kind == "failed" else ""
     body.refuse_nul(event, "'event'", InvalidBody)
@@ -116,9 +138,9 @@ def memory_asked(task: int, body: Body) -> SetMemory:
     return SetMemory(task=task, key=key, value=value, attempt=attempt)
 
 
-def _kind(body: Body) -> Literal["event", "waiting", "failed"]:
-    match body.fields.get("kind"):
+def _kind(body: Body, name: str) -> Literal["event", "waiting", "failed"]:
+    match body.fields.get(name):
         case "event" | "waiting" | "failed" as kind:
             return kind
         case _:
-            raise InvalidBody("'kind' is 'event', 'waiting' or 'failed'")
+            raise InvalidBody(f"'{name}' is 'event', 'waiting' or 'failed'")

@@ -8,7 +8,18 @@ from litestar.openapi.spec import OpenAPIType, Schema
 
 from stateous.api import shapes
 from stateous.api.document import Told, described, in_path, many, one, one_of, parameter
-from stateous.api.replies import Clock, Duplicate, Entry, Grant, Grants, Health, Lost, Token
+from stateous.api.replies import (
+    Clock,
+    Duplicate,
+    Entry,
+    Grant,
+    Grants,
+    Health,
+    Lost,
+    Released,
+    Results,
+    Token,
+)
 from stateous.model.refusals import (
     AttemptOver,
     BadRequest,
@@ -171,8 +182,22 @@ CLAIM: Final = described(
     body=shapes.ClaimBody,
     answers={
         200: Told("The task; a list of tasks when `max` was given.", one_of(Grant, Grants)),
-        204: Told("No task is ready."),
+        204: Told("No task is ready, and none came while the claim waited."),
     },
+    refusals=(*_BODY, InvalidArgument, *_DATABASE),
+)
+RELEASE: Final = described(
+    "task_release",
+    "Give back tasks that were not worked on, and end a claim that waits",
+    body=shapes.ReleaseBody,
+    answers={200: Told("The tasks that went back to their queues.", one(Released))},
+    refusals=(*_BODY, InvalidArgument, *_DATABASE),
+)
+MESSAGES: Final = described(
+    "task_messages",
+    "Send reports, notes and memory writes of many tasks at once",
+    body=shapes.MessagesBody,
+    answers={200: Told("What became of each message, in their order.", one(Results))},
     refusals=(*_BODY, InvalidArgument, *_DATABASE),
 )
 HEARTBEAT: Final = described(

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Protocol, cast
 
-from stateous.engine.answers import Answer, Granted
-from stateous.engine.commands import Beat, Claim, Command
+from stateous.engine.answers import Answer, Granted, Told
+from stateous.engine.commands import Beat, Claim, Command, Messages
 from stateous.engine.family import Entry, Token
 from stateous.model.graph import Graph
+from stateous.model.refusals import Refusal
 
 if TYPE_CHECKING:
     from stateous.api.refusals import Asked
@@ -31,8 +33,21 @@ class Plane(Protocol):
         """Decide a command, on disk when it answers. `size` is its body's in bytes, which bounds a batch."""
         ...
 
-    async def claim(self, claim: Claim) -> Granted:
-        """Give ready tasks to a supervisor; empty when there is none."""
+    async def tell(self, messages: Sequence[Messages], *, size: int = 0) -> list[Told | Refusal]:
+        """Decide what routines say of their tasks; one result for each task. `size` is of all together."""
+        ...
+
+    async def claim(self, claim: Claim, *, wait: float = 0.0) -> Granted:
+        """Give ready tasks to a supervisor; empty when there is none, and none comes within `wait` seconds.
+
+        Cancelled, it gives none, unless they are given already.
+        """
+        ...
+
+    async def release(
+        self, supervisor: str, *, tasks: Sequence[int] = (), request: str | None = None
+    ) -> tuple[int, ...]:
+        """Take tasks back that were not worked on, and end a claim; those that were taken back, ascending."""
         ...
 
     async def beat(self, beat: Beat) -> tuple[int, ...]:

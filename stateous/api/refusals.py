@@ -51,14 +51,24 @@ _HIDDEN: Final = "something went wrong inside the control plane; its log says wh
 
 def refused(refusal: Refusal) -> Reply:
     """The answer that says no: one sentence and the code."""
-    kind = type(refusal)
-    sentence = _HIDDEN if isinstance(refusal, Unexpected) else refusal.sentence
-    wait = RETRY_AFTER.get(kind)
+    code, sentence = code_and_sentence(refusal)
+    wait = RETRY_AFTER.get(type(refusal))
     return Reply(
-        STATUS[kind],
-        msgspec.json.encode({"error": sentence, "code": refusal.code}),
+        status_of(refusal),
+        msgspec.json.encode({"error": sentence, "code": code}),
         () if wait is None else ((b"retry-after", b"%d" % wait),),
     )
+
+
+def status_of(refusal: Refusal) -> int:
+    """The status that the refusal is answered with."""
+    return STATUS[type(refusal)]
+
+
+def code_and_sentence(refusal: Refusal) -> tuple[str, str]:
+    """What a client is told of the refusal: of a bug only that there is one."""
+    sentence = _HIDDEN if isinstance(refusal, Unexpected) else refusal.sentence
+    return refusal.code, sentence
 
 
 def answering(

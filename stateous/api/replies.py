@@ -113,6 +113,30 @@ class Grants(msgspec.Struct):
     grants: list[Grant]
 
 
+class MessageResult(msgspec.Struct):
+    """What became of one message: what its single route would have answered.
+
+    `token` is there for a report that was taken, `code` and `error` for a refusal.
+    """
+
+    status: int
+    code: str | UnsetType = UNSET
+    error: str | UnsetType = UNSET
+    token: Token | UnsetType = UNSET
+
+
+class Results(msgspec.Struct):
+    """What became of the messages of a request, in their order."""
+
+    results: list[MessageResult]
+
+
+class Released(msgspec.Struct):
+    """The tasks that went back to their queues, ascending."""
+
+    released: list[int]
+
+
 class Lost(msgspec.Struct):
     """The tasks of a heartbeat that the supervisor no longer holds, ascending."""
 

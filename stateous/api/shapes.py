@@ -11,12 +11,25 @@ from typing import Annotated, Any, Final, Literal
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from stateous.api.replies import Clock, Duplicate, Entry, Grant, Grants, Health, Lost, Token
+from stateous.api.replies import (
+    Clock,
+    Duplicate,
+    Entry,
+    Grant,
+    Grants,
+    Health,
+    Lost,
+    MessageResult,
+    Released,
+    Results,
+    Token,
+)
 from stateous.model.wire import fields
 
 Document = dict[str, Any]
 Supervisor = Annotated[str, Meta(min_length=1, max_length=fields.LONGEST_SUPERVISOR)]
 Task = Annotated[int, Meta(ge=1, le=fields.LARGEST_INTEGER)]
+RepeatId = Annotated[str, Meta(pattern="^[A-Za-z0-9._-]{1,64}$")]
 Delay = Annotated[str, Meta(pattern="^[1-9][0-9]*[smhd]$", description="At most 3650 days.")]
 
 
@@ -41,7 +54,7 @@ class ClaimBody(Struct):
         list[Annotated[str, Meta(min_length=1, max_length=fields.LONGEST_STATE)]],
         Meta(max_length=fields.MOST_IN_A_LIST),
     ]
-    request: Annotated[str, Meta(pattern="^[A-Za-z0-9._-]{1,64}$")] | UnsetType | None = UNSET
+    request: RepeatId | UnsetType | None = UNSET
     max: Annotated[int, Meta(ge=1, le=fields.MOST_IN_A_LIST)] | UnsetType | None = UNSET
     wait: Annotated[float, Meta(ge=0, le=fields.LONGEST_WAIT)] | UnsetType | None = UNSET
 
@@ -89,6 +102,40 @@ class MemoryBody(Struct):
     attempt: Task | UnsetType | None = UNSET
 
 
+class Message(Struct):
+    """A report, note or memory write, with the fields of its single route. A report's own kind is its `outcome`."""
+
+    task: Task
+    kind: fields.MessageKind
+    id: RepeatId | UnsetType | None = UNSET
+    attempt: Task | UnsetType | None = UNSET
+    outcome: Literal["event", "waiting", "failed"] | UnsetType = UNSET
+    event: str | UnsetType = UNSET
+    payload: Document | UnsetType | None = UNSET
+    error: str | UnsetType = UNSET
+    context: Document | UnsetType | None = UNSET
+    schedules: list[Schedule] | UnsetType = UNSET
+    supervisor: Supervisor | UnsetType | None = UNSET
+    text: str | UnsetType = UNSET
+    key: str | UnsetType = UNSET
+    value: Any = UNSET
+
+
+class MessagesBody(Struct):
+    """What a supervisor's routines say, of one task in the order of their saying."""
+
+    supervisor: Supervisor
+    messages: Annotated[list[Message], Meta(max_length=fields.MOST_IN_A_LIST)]
+
+
+class ReleaseBody(Struct):
+    """Whose tasks are given back; and the request of the claim that ends, with what it was given."""
+
+    supervisor: Supervisor
+    tasks: Annotated[list[Task], Meta(max_length=fields.MOST_IN_A_LIST)] | UnsetType | None = UNSET
+    request: RepeatId | UnsetType | None = UNSET
+
+
 class AdvanceBody(Struct):
     """By how many seconds the clock is moved on."""
 
@@ -103,11 +150,17 @@ SHAPES: Final[tuple[type[Struct], ...]] = (
     ReportBody,
     NoteBody,
     MemoryBody,
+    Message,
+    MessagesBody,
+    ReleaseBody,
     Token,
     Duplicate,
     Grant,
     Grants,
     Lost,
+    MessageResult,
+    Results,
+    Released,
     Entry,
     Health,
 )

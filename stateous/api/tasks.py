@@ -1,4 +1,4 @@
-"""The routes of tasks, for supervisors: claim, heartbeat, report, note, memory."""
+"""The routes of tasks, for supervisors: claim, release, heartbeat, report, note, memory, and many messages at once."""
 
 from __future__ import annotations
 
@@ -8,17 +8,19 @@ from litestar.types import ASGIApp
 from stateous.api import operations
 from stateous.api.bodies import body_of
 from stateous.api.commands import (
-    ClaimAsked,
     beat_asked,
     claim_asked,
     memory_asked,
     note_asked,
+    release_asked,
     report_asked,
 )
-from stateous.api.plane import Plane, plane_of
+from stateous.api.hangups import while_connected
+from stateous.api.messages import messages_asked, results_of
+from stateous.api.plane import plane_of
 from stateous.api.refusals import Asked, answering
-from stateous.api.replies import Lost, answer_reply, grant_shown, reply
-from stateous.engine.answers import Granted
+from stateous.api.replies import NOTHING, Lost, Released, Results, answer_reply, grant_shown, reply
+from stateous.model.wire.body import DEEPEST
 from stateous.model.wire.query import task_id
 
 
@@ -26,15 +28,33 @@ from stateous.model.wire.query import task_id
 @answering
 async def task_claim(request: Asked) -> ASGIApp:
     asked = claim_asked(await body_of(request))
-    granted = await _granted(plane_of(request), asked)
+    claiming = plane_of(request).claim(asked.claim, wait=asked.wait)
+    # Who waited and hung up must be given no task. Who does not wait has no time to hang up.
+    granted = await (while_connected(request, claiming) if asked.wait else claiming)
+    if granted is None:
+        return NOTHING
     if asked.many or not granted.grants:
         return answer_reply(granted)
     return reply(grant_shown(granted.grants[0]))
 
 
-async def _granted(plane: Plane, asked: ClaimAsked) -> Granted:
-    # This is where a claim with `asked.wait` will wait for a task; until then it is answered at once.
-    return await plane.claim(asked.claim)
+@post("/tasks/release", operation_class=operations.RELEASE)
+@answering
+async def task_release(request: Asked) -> ASGIApp:
+    asked = release_asked(await body_of(request))
+    released = await plane_of(request).release(
+        asked.supervisor, tasks=asked.tasks, request=asked.request
+    )
+    return reply(Released(list(released)))
+
+
+@post("/tasks/messages", operation_class=operations.MESSAGES)
+@answering
+async def task_messages(request: Asked) -> ASGIApp:
+    # Each message may be as deep as the body of its single route; it lies in a list in an object.
+    body = await body_of(request, deepest=DEEPEST + 2)
+    results = await results_of(plane_of(request), messages_asked(body), size=body.size)
+    return reply(Results(results))
 
 
 @post("/tasks/heartbeat", operation_class=operations.HEARTBEAT)
@@ -71,4 +91,12 @@ async def task_memory(request: Asked) -> ASGIApp:
     return answer_reply(await plane_of(request).submit(command, size=body.size))
 
 
-ROUTES = [task_claim, task_heartbeat, task_report, task_note, task_memory]
+ROUTES = [
+    task_claim,
+    task_release,
+    task_heartbeat,
+    task_report,
+    task_note,
+    task_memory,
+    task_messages,
+]

@@ -90,6 +90,7 @@ class Serving(msgspec.Struct, frozen=True, kw_only=True):
         finally:
             if companion is not None:
                 await companion.stop(now=interrupts.now)
+            plane.end_waits()
             await _finish(server, answering, interrupts)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import structlog
 
@@ -15,8 +15,6 @@ from stateous.engine.rules import Rules
 from stateous.model.refusals import DatabaseBusy, Refusal, Unexpected
 from stateous.store.store import NotCommitted, OutcomeUnknown, Store
 
-TRIES_WHEN_SHORT = 3
-REST_WHEN_SHORT = 0.005
 REST_AFTER_ROLLBACK = 0.01
 LONGEST_REST = 1.0
 DEADLINE_FOR = 10.0
@@ -25,22 +23,27 @@ log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 
 class ClaimLane:
-    """Grants tasks. A claim that finds nothing while ready tasks are only locked is tried again soon."""
+    """Grants tasks. `left` is told, after each batch, in which of the asked queues ready tasks were left."""
 
-    def __init__(self, store: Store, rules: Rules) -> None:
+    def __init__(
+        self, store: Store, rules: Rules, *, left: Callable[[frozenset[str]], None]
+    ) -> None:
         self._store = store
         self._rules = rules
+        self._left = left
         self._gatherer: Gatherer[Claim, tuple[Granted, bool]] = Gatherer(self._handle)
 
-    async def claim(self, claim: Claim) -> Granted:
-        """What the claim got, empty if no task is ready; raises DatabaseBusy, NotServing, Unexpected."""
-        for _ in range(TRIES_WHEN_SHORT):
-            granted, is_short = await self._gatherer.submit(claim)
-            if granted.grants or not is_short:
-                return granted
-            await asyncio.sleep(REST_WHEN_SHORT)
-        granted, _ = await self._gatherer.submit(claim)
-        return granted
+    async def look(self, claim: Claim) -> tuple[Granted, bool]:
+        """What the claim got; empty if no task is ready, or if those that are ready are locked: then True.
+
+        Raises DatabaseBusy, NotServing, Unexpected. A claim that is cancelled before its batch is granted nothing.
+        """
+        granted, is_short = await self._gatherer.submit(claim)
+        return granted, is_short and not granted.grants
+
+    async def settle(self) -> None:
+        """Wait until the claims that came in so far have been decided, those too that nobody waits for any more."""
+        await self._gatherer.settle()
 
     async def drain(self) -> None:
         """Wait until every claim in flight has been answered."""
@@ -67,6 +70,8 @@ class ClaimLane:
                 return [unknown] * len(claims)
             for fault in batch.faults:
                 log.error("claim.failed", exc_info=fault)
+            if left:
+                self._left(left)
             return [
                 answer
                 if isinstance(answer, Refusal)

@@ -26,15 +26,26 @@ class Gatherer(Generic[Item, Result]):
         self._handle = handle
         self._ready: deque[tuple[Item, asyncio.Future[Result]]] = deque()
         self._task: asyncio.Task[None] | None = None
+        self._gathered = 0
+        self._handled = 0
+        self._settling: list[tuple[int, asyncio.Future[None]]] = []
 
     async def submit(self, item: Item) -> Result:
-        """The item's result. Cancelling the caller does not undo the item."""
+        """The item's result. Cancelling the caller withdraws the item, unless it is in a batch already."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Result] = loop.create_future()
         self._ready.append((item, future))
+        self._gathered += 1
         if self._task is None:
             self._task = loop.create_task(self._run())
         return await future
+
+    async def settle(self) -> None:
+        """Wait until all that was submitted so far has been handled, whoever waits for it."""
+        if self._handled < self._gathered:
+            settled: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._settling.append((self._gathered, settled))
+            await settled
 
     async def drain(self) -> None:
         """Wait until everything that was submitted has its answer."""
@@ -46,15 +57,28 @@ class Gatherer(Generic[Item, Result]):
         await asyncio.sleep(0)
         while self._ready:
             count = min(len(self._ready), MOST_ITEMS)
-            batch = [self._ready.popleft() for _ in range(count)]
-            try:
-                results = await self._handle([item for item, _ in batch])
-                answers = list(zip(batch, results, strict=True))
-            except Exception as fault:  # noqa: BLE001 - it is every caller's answer
-                answers = [(each, fault) for each in batch]
-            for (_, future), result in answers:
-                _settle(future, result)
+            taken = [self._ready.popleft() for _ in range(count)]
+            batch = [each for each in taken if not each[1].cancelled()]
+            if batch:
+                await self._handle_batch(batch)
+            self._handled += count
+            self._say_settled()
         self._task = None
+
+    async def _handle_batch(self, batch: Sequence[tuple[Item, asyncio.Future[Result]]]) -> None:
+        try:
+            results = await self._handle([item for item, _ in batch])
+            answers = list(zip(batch, results, strict=True))
+        except Exception as fault:  # noqa: BLE001 - it is every caller's answer
+            answers = [(each, fault) for each in batch]
+        for (_, future), result in answers:
+            _settle(future, result)
+
+    def _say_settled(self) -> None:
+        while self._settling and self._settling[0][0] <= self._handled:
+            _, settled = self._settling.pop(0)
+            if not settled.done():
+                settled.set_result(None)
 
 
 def _settle(future: asyncio.Future[Result], result: Result | Exception) -> None:

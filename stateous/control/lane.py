@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from typing import cast
 
 import structlog
 
 from stateous.control.waiting import Subject, Waiting
-from stateous.engine.answers import Answer, Skipped
+from stateous.engine.answers import Answer, Skipped, Told
 from stateous.engine.batch import Batch, subject_of
-from stateous.engine.commands import Command
+from stateous.engine.commands import Carried, Command, Messages
 from stateous.engine.rules import Rules
 from stateous.model.refusals import DatabaseBusy, Refusal, Unexpected
 from stateous.store.store import MOST_THAT_WAIT, NotCommitted, OutcomeUnknown, Store
@@ -38,13 +39,22 @@ log: structlog.stdlib.BoundLogger = structlog.get_logger()
 class TokenLane:
     """Gathers commands into batches, at most two in flight, and answers each of them.
 
-    `rest_for` says how long a command rests that was put off for the n-th time, in seconds.
+    `rest_for` says how long a command rests that was put off for the n-th time, in seconds. `ready` is told,
+    after each commit, how many tasks it made ready in each queue.
     """
 
-    def __init__(self, store: Store, rules: Rules, *, rest_for: Callable[[int], float]) -> None:
+    def __init__(
+        self,
+        store: Store,
+        rules: Rules,
+        *,
+        rest_for: Callable[[int], float],
+        ready: Callable[[Mapping[str, int]], None],
+    ) -> None:
         self._store = store
         self._rules = rules
         self._rest_for = rest_for
+        self._tell_ready = ready
         self._ready: deque[Waiting] = deque()
         self._behind: dict[Subject, deque[Waiting]] = {}
         self._resting: set[Waiting] = set()
@@ -64,6 +74,36 @@ class TokenLane:
         Commands of one subject keep their order; it is the token or task that the command names, if nothing
         else is said.
         """
+        # Only messages are answered with more than one answer.
+        return cast("Answer", await self._put(command, size=size, subject=subject))
+
+    async def submit_all(self, commands: Sequence[Command]) -> list[Answer | Refusal]:
+        """The answer or refusal of each, in order; they share a batch if they can."""
+        return cast("list[Answer | Refusal]", await self._all(commands, size=0))
+
+    async def tell(self, messages: Sequence[Messages], *, size: int) -> list[Told | Refusal]:
+        """What became of the messages of each task, in order; `size` is that of all of them together."""
+        return cast("list[Told | Refusal]", await self._all(messages, size=size))
+
+    async def _all(
+        self, commands: Sequence[Carried], *, size: int
+    ) -> list[Answer | Told | Refusal]:
+        each = size // max(1, len(commands))
+        waiting: list[asyncio.Future[Answer | Told] | Refusal] = []
+        for command in commands:
+            try:
+                waiting.append(self._put(command, size=each))
+            except DatabaseBusy as refusal:
+                waiting.append(refusal)
+        futures = [each for each in waiting if not isinstance(each, Refusal)]
+        if futures:
+            await asyncio.wait(futures)
+        return [each if isinstance(each, Refusal) else _outcome(each) for each in waiting]
+
+    def _put(
+        self, command: Carried, *, size: int, subject: Subject | None = None
+    ) -> asyncio.Future[Answer | Told]:
+        """Let the command wait for its batch. Raises DatabaseBusy when too many wait."""
         loop = asyncio.get_running_loop()
         waiting = Waiting(
             command,
@@ -79,9 +119,9 @@ class TokenLane:
         self._bytes += size
         self._ready.append(waiting)
         self._pump_soon()
-        return await waiting.answer
+        return waiting.answer
 
-    def _answer(self, waiting: Waiting, answer: Answer | Refusal) -> None:
+    def _answer(self, waiting: Waiting, answer: Answer | Told | Refusal) -> None:
         self._waiting -= 1
         self._bytes -= waiting.size
         waiting.settle(answer)
@@ -165,6 +205,7 @@ class TokenLane:
             self._settle_all(
                 batch, Unexpected("whether this was done cannot be told: look at the token")
             )
+            self._tell_ready(work.ready)
         except Refusal as refusal:
             self._settle_all(batch, refusal)
         except Exception:
@@ -174,8 +215,11 @@ class TokenLane:
             for fault in work.faults:
                 log.error("command.failed", exc_info=fault)
             self._settle(batch, work.answers)
+            self._tell_ready(work.ready)
 
-    def _settle(self, batch: list[Waiting], answers: list[Answer | Refusal | Skipped]) -> None:
+    def _settle(
+        self, batch: list[Waiting], answers: list[Answer | Told | Refusal | Skipped]
+    ) -> None:
         skipped: list[Waiting] = []
         for waiting, answer in zip(batch, answers, strict=True):
             if isinstance(answer, Skipped):
@@ -264,6 +308,16 @@ class TokenLane:
             if waiting.deadline <= now:
                 self._answer(waiting, _busy())
         return [waiting for waiting in waitings if waiting.deadline > now]
+
+
+def _outcome(answered: asyncio.Future[Answer | Told]) -> Answer | Told | Refusal:
+    """The answer, or the refusal; anything else is raised."""
+    fault = answered.exception()
+    if fault is None:
+        return answered.result()
+    if isinstance(fault, Refusal):
+        return fault
+    raise fault
 
 
 def _busy() -> DatabaseBusy:

@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 
 import msgspec
 
 from stateous.control.advancing import Advancer
-from stateous.control.claims import ClaimLane
+from stateous.control.claiming import Claiming
 from stateous.control.clocks import ManualClock
 from stateous.control.heartbeats import HeartbeatLane
 from stateous.control.lane import TokenLane
 from stateous.control.ticking import Ticker
-from stateous.engine.answers import Answer, Granted
-from stateous.engine.commands import Beat, Claim, Command
+from stateous.engine.answers import Answer, Granted, Told
+from stateous.engine.commands import Beat, Claim, Command, Messages, Release
 from stateous.engine.family import Entry, Token
 from stateous.engine.rules import Rules
 from stateous.model.graph import Graph
-from stateous.model.refusals import NotServing, TokenNotFound
+from stateous.model.refusals import (
+    NotServing,
+    Refusal,
+    TaskNotFound,
+    TaskNotHeld,
+    TokenNotFound,
+)
 from stateous.store.store import Store
 
 LOOK_EVERY = 0.5
@@ -42,8 +48,8 @@ class Plane:
         self.graph: Graph = rules.graph
         self.lease_for: timedelta = rules.lease_for
         self._store = store
-        self._lane = TokenLane(store, rules, rest_for=rest_for)
-        self._claims = ClaimLane(store, rules)
+        self._claims = Claiming(store, rules)
+        self._lane = TokenLane(store, rules, rest_for=rest_for, ready=self._claims.wake)
         self._heartbeats = HeartbeatLane(store, clock=clock, lease_for=rules.lease_for)
         self.ticker = Ticker(store, self._lane, clock=clock)
         self.advancer: Advancer | None = None
@@ -77,11 +83,60 @@ class Plane:
         self.check_serving()
         return await self._lane.submit(command, size=size)
 
-    async def claim(self, claim: Claim) -> Granted:
-        """Grant ready tasks of the asked states, written as a supervisor writes them."""
+    async def tell(self, messages: Sequence[Messages], *, size: int = 0) -> list[Told | Refusal]:
+        """Decide what routines say of their tasks, each message for itself; one result for each task.
+
+        `size` is the size of the request in bytes. A refusal is for all messages of its task.
+        """
+        self.check_serving()
+        return await self._lane.tell(messages, size=size)
+
+    async def claim(self, claim: Claim, *, wait: float = 0.0) -> Granted:
+        """Grant ready tasks of the asked states, written as a supervisor writes them.
+
+        If there is none, wait for up to `wait` seconds of real time. Whoever does not want the tasks any more
+        cancels the call.
+        """
         self.check_serving()
         queues = tuple(dict.fromkeys(self.graph.queue_of(state) for state in claim.states))
-        return await self._claims.claim(msgspec.structs.replace(claim, states=queues))
+        claim = msgspec.structs.replace(claim, states=queues)
+        granted = await self._claims.claim(claim, wait=wait)
+        if not granted.grants:
+            self.check_serving()
+        return granted
+
+    async def release(
+        self, supervisor: str, *, tasks: Sequence[int] = (), request: str | None = None
+    ) -> tuple[int, ...]:
+        """Take back the supervisor's tasks that it did not work on; those that it had, ascending.
+
+        With a `request`, its claim is ended, and what it was granted is taken back, too.
+        """
+        self.check_serving()
+        wanted: dict[int, int | None] = {}
+        if request is not None:
+            await self._claims.end(supervisor, request)
+            last = await self._store.remembered_read(supervisor)
+            if last is not None and last.request == request:
+                wanted.update(last.grants)
+        wanted.update(dict.fromkeys(tasks))
+        releases = [
+            Release(task=task, supervisor=supervisor, attempt=attempt)
+            for task, attempt in sorted(wanted.items())
+        ]
+        answers = await self._lane.submit_all(releases)
+        for answer in answers:
+            if isinstance(answer, Refusal) and not isinstance(answer, TaskNotHeld | TaskNotFound):
+                raise answer
+        return tuple(
+            release.task
+            for release, answer in zip(releases, answers, strict=True)
+            if not isinstance(answer, Refusal)
+        )
+
+    def end_waits(self) -> None:
+        """Answer all claims that wait, and let none wait from now on: the server stops."""
+        self._claims.hurry()
 
     async def beat(self, beat: Beat) -> tuple[int, ...]:
         """Renew a supervisor's leases; the tasks that it lost, ascending."""

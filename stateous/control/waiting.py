@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
-from stateous.engine.answers import Answer
-from stateous.engine.commands import Command
+from stateous.engine.answers import Answer, Told
+from stateous.engine.commands import Carried
 from stateous.model.refusals import Refusal
 
 Subject = tuple[str, str | int]
@@ -34,9 +34,9 @@ class Waiting:
 
     def __init__(
         self,
-        command: Command,
+        command: Carried,
         *,
-        answer: asyncio.Future[Answer],
+        answer: asyncio.Future[Answer | Told],
         deadline: float,
         size: int,
         subject: Subject,
@@ -51,7 +51,7 @@ class Waiting:
         self.failures = 0
         self.alone = False
 
-    def settle(self, answer: Answer | Refusal) -> None:
+    def settle(self, answer: Answer | Told | Refusal) -> None:
         """Give the answer, unless nobody waits for it any more."""
         if self.answer.done():
             return

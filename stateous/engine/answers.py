@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from stateous.engine.family import Document, Occurrence, Token
+from stateous.model.refusals import Refusal
 
 
 class Started(msgspec.Struct, frozen=True):
@@ -42,6 +43,12 @@ class Granted(msgspec.Struct, frozen=True):
     """What a claim got; empty when no task is ready."""
 
     grants: tuple[Grant, ...]
+
+
+class Told(msgspec.Struct, frozen=True):
+    """What became of each of a routine's messages, in their order; a refusal is its own message's only."""
+
+    results: tuple[Answer | Refusal, ...]
 
 
 class Skipped(msgspec.Struct, frozen=True):

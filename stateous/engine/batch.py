@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from datetime import datetime
+from itertools import islice
 from typing import assert_never
 
 from stateous.engine import clockwork, events, outcomes, starting, steering
-from stateous.engine.answers import Answer, Skipped
+from stateous.engine.answers import Answer, Skipped, Told
 from stateous.engine.changes import Changes
 from stateous.engine.commands import (
     Cancel,
+    Carried,
     Command,
     EndLease,
     Fire,
     FireTimer,
+    Messages,
     Note,
     Pause,
+    Release,
     Report,
     Resume,
     SetMemory,
@@ -24,38 +29,50 @@ from stateous.engine.commands import (
 )
 from stateous.engine.draft import Draft
 from stateous.engine.facts import Ask, Facts, Need
+from stateous.engine.repeats import answered_before, key_of
 from stateous.engine.rules import Rules
-from stateous.engine.saving import gather_changes
+from stateous.engine.saving import gather_changes, ready_in
 from stateous.model.refusals import Refusal, TaskNotFound, TokenNotFound, Unexpected
 
 
 class Batch:
     """Commands that share a transaction, decided in order of arrival.
 
-    After the store has committed, `answers` holds one answer per command. A command whose decision raised
-    is answered `unexpected`, leaves its family as before it, and its fault is in `faults`.
+    After the store has committed, `answers` holds one answer per command, and `ready` how many tasks the
+    batch made ready in each queue. A command whose decision raised is answered `unexpected`, leaves its
+    family as before it, and its fault is in `faults`; so does one of a routine's messages, for itself.
     """
 
-    def __init__(self, rules: Rules, commands: Sequence[Command]) -> None:
+    def __init__(self, rules: Rules, commands: Sequence[Carried]) -> None:
         self._rules = rules
         self.commands = commands
-        self.answers: list[Answer | Refusal | Skipped] = []
+        self._singles = [single for command in commands for single in singles_of(command)]
+        self._decided: list[Answer | Refusal | Skipped] = []
         self.faults: list[Exception] = []
+        self.ready: Counter[str] = Counter()
         self._needed: tuple[object, ...] = ()
 
     @property
     def asks(self) -> list[Ask]:
         """What the store reads for these commands."""
-        return [ask_of(command) for command in self.commands]
+        return [ask_of(single) for single in self._singles]
+
+    @property
+    def answers(self) -> list[Answer | Told | Refusal | Skipped]:
+        """The answers of the commands, in their order."""
+        decided = iter(self._decided)
+        return [_answer_of(command, decided) for command in self.commands]
 
     def decide(self, facts: Facts, now: datetime) -> None:
         """Decide the commands that are not decided yet; raises Need."""
-        for command in self.commands[len(self.answers) :]:
-            self.answers.append(self._decide_one(facts, command, now))
+        for single in self._singles[len(self._decided) :]:
+            self._decided.append(self._decide_one(facts, single, now))
 
     def changes(self, facts: Facts) -> Changes:
         """All that the decided commands changed."""
-        return gather_changes(facts)
+        changes = gather_changes(facts)
+        self.ready = ready_in(changes)
+        return changes
 
     def _decide_one(
         self, facts: Facts, command: Command, now: datetime
@@ -65,7 +82,7 @@ class Batch:
         try:
             return decide(self._rules, facts, command, now)
         except Need as need:
-            needed = (len(self.answers), *need.asked)
+            needed = (len(self._decided), *need.asked)
             if needed != self._needed:
                 self._needed = needed
                 raise
@@ -79,6 +96,28 @@ class Batch:
     def _failed(self, fault: Exception) -> Refusal:
         self.faults.append(fault)
         return Unexpected("the control plane could not decide this command")
+
+
+def singles_of(command: Carried) -> tuple[Command, ...]:
+    """What is decided one after the other, each for itself."""
+    return command.said if isinstance(command, Messages) else (command,)
+
+
+def _answer_of(
+    command: Carried, decided: Iterator[Answer | Refusal | Skipped]
+) -> Answer | Told | Refusal | Skipped:
+    """The command's answer, taken from what was decided."""
+    if not isinstance(command, Messages):
+        return next(decided)
+    results: list[Answer | Refusal] = []
+    skipped: Skipped | None = None
+    for answer in islice(decided, len(command.said)):
+        if isinstance(answer, Skipped):
+            # They are all about one task: it is busy for all of them.
+            skipped = answer
+        else:
+            results.append(answer)
+    return skipped or Told(tuple(results))
 
 
 def ask_of(command: Command) -> Ask:
@@ -95,11 +134,13 @@ def ask_of(command: Command) -> Ask:
         case FireTimer(token=token):
             return Ask(token=token, ids=2)
         case Report(task=task, schedules=schedules):
-            return Ask(task=task, ids=2 + len(schedules))
+            return Ask(task=task, key=key_of(command), ids=2 + len(schedules))
         case Note(task=task):
-            return Ask(task=task)
+            return Ask(task=task, key=key_of(command))
         case SetMemory(task=task, key=key):
-            return Ask(task=task, memory_key=key)
+            return Ask(task=task, key=key_of(command), memory_key=key)
+        case Release(task=task):
+            return Ask(task=task)
         case EndLease(task=task):
             return Ask(task=task, ids=2)
         case _:
@@ -108,8 +149,8 @@ def ask_of(command: Command) -> Ask:
 
 def _is_busy(facts: Facts, command: Command) -> bool:
     match command:
-        case Report(task=task) | Note(task=task) | SetMemory(task=task) | EndLease(task=task):
-            return task in facts.busy_tasks
+        case Report() | Note() | SetMemory() | Release() | EndLease():
+            return command.task in facts.busy_tasks
         case _:
             return command.token in facts.busy_tokens
 
@@ -125,7 +166,7 @@ def decide(rules: Rules, facts: Facts, command: Command, now: datetime) -> Answe
         case Fire() | Pause() | Resume() | Cancel() | FireTimer():
             draft = _draft_of_token(rules, facts, command.token, now)
             answer = _decide_token(draft, command, now)
-        case Report() | Note() | SetMemory() | EndLease():
+        case Report() | Note() | SetMemory() | Release() | EndLease():
             draft = _draft_of_task(rules, facts, command.task, now)
             answer = _decide_task(draft, command, now)
         case _:
@@ -153,15 +194,17 @@ def _decide_token(
 
 
 def _decide_task(
-    draft: Draft, command: Report | Note | SetMemory | EndLease, now: datetime
+    draft: Draft, command: Report | Note | SetMemory | Release | EndLease, now: datetime
 ) -> Answer | Refusal:
     match command:
         case Report():
-            return outcomes.report(draft, command)
+            return answered_before(draft, command) or outcomes.report(draft, command)
         case Note():
-            return outcomes.note(draft, command)
+            return answered_before(draft, command) or outcomes.note(draft, command)
         case SetMemory():
-            return outcomes.set_memory(draft, command)
+            return answered_before(draft, command) or outcomes.set_memory(draft, command)
+        case Release():
+            return outcomes.release(draft, command)
         case EndLease():
             return clockwork.end_lease(draft, command, now)
         case _:
@@ -185,10 +228,10 @@ def _draft_of_task(rules: Rules, facts: Facts, task: int, now: datetime) -> Draf
     return Draft(rules, facts, family, now)
 
 
-def subject_of(command: Command) -> tuple[str, str | int]:
+def subject_of(command: Carried) -> tuple[str, str | int]:
     """The token or task that a command names: commands of one subject keep their order."""
     match command:
-        case Report(task=task) | Note(task=task) | SetMemory(task=task) | EndLease(task=task):
-            return "task", task
+        case Report() | Note() | SetMemory() | Messages() | Release() | EndLease():
+            return "task", command.task
         case _:
             return "token", command.token

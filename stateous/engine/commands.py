@@ -47,7 +47,7 @@ class Cancel(msgspec.Struct, frozen=True):
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
-    """Report the outcome of a task."""
+    """Report the outcome of a task. `id` is that of the message, so that a repeat is told from another report."""
 
     task: int
     kind: Literal["event", "waiting", "failed"]
@@ -58,22 +58,40 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     schedules: tuple[Schedule, ...] = ()
     attempt: int | None = None
     supervisor: str | None = None
+    id: str | None = None
 
 
 class Note(msgspec.Struct, frozen=True, kw_only=True):
-    """Write a progress line into the ledger. `text` is trimmed and has 1 to 500 characters."""
+    """Write a progress line into the ledger. `text` is trimmed and has 1 to 500 characters; `id` as in Report."""
 
     task: int
     text: str
     attempt: int | None = None
+    id: str | None = None
 
 
 class SetMemory(msgspec.Struct, frozen=True, kw_only=True):
-    """Write one key of a routine's memory; the value None deletes it."""
+    """Write one key of a routine's memory; the value None deletes it. `id` as in Report."""
 
     task: int
     key: str
     value: Json
+    attempt: int | None = None
+    id: str | None = None
+
+
+class Messages(msgspec.Struct, frozen=True, kw_only=True):
+    """What one routine says of its task, decided one after the other, each for itself."""
+
+    task: int
+    said: tuple[Message, ...]
+
+
+class Release(msgspec.Struct, frozen=True, kw_only=True):
+    """Give a task back that was not worked on. With `attempt`, only if it is still on that one."""
+
+    task: int
+    supervisor: str
     attempt: int | None = None
 
 
@@ -106,5 +124,11 @@ class Beat(msgspec.Struct, frozen=True):
     tasks: tuple[int, ...]
 
 
-Command = Start | Fire | Pause | Resume | Cancel | Report | Note | SetMemory | EndLease | FireTimer
+Message = Report | Note | SetMemory
+"""What a routine says of its task."""
+
+Command = Start | Fire | Pause | Resume | Cancel | Message | Release | EndLease | FireTimer
+"""What is decided as one: all of it, or nothing."""
+
+Carried = Command | Messages
 """What the token lane carries; claims and heartbeats have lanes of their own."""

@@ -13,7 +13,7 @@ from datetime import datetime
 from functools import cached_property
 
 from stateous.engine.facts import Facts, Need
-from stateous.engine.family import Document, Entry, Family, Held, Json, Task, Timer, Token
+from stateous.engine.family import Document, Entry, Family, Held, Json, Task, Timer, Token, Used
 from stateous.engine.lifecycles import OPEN_TASK, TASK, TIMER, TOKEN, IllegalMove, check_move
 from stateous.engine.plans import Step
 from stateous.engine.rules import Rules
@@ -38,7 +38,7 @@ class Draft:
         self._new_tokens: list[str] = []
         self._new_tasks: list[int] = []
         self._new_timers: list[int] = []
-        self._keys: list[tuple[str, str]] = []
+        self._keys: dict[tuple[str, str], Used] = {}
         self._held: list[Held] | None = None
         self._held_added: list[Held] = []
         self._memory: dict[tuple[str, str, str], Json] = {}
@@ -112,10 +112,10 @@ class Draft:
             raise Need(root=self.family.root, held=True)
         return [*(self.family.held or ()), *self.family.held_added]
 
-    def key_used(self, token: str, key: str) -> bool:
-        """Whether the token's ledger has this idempotency key; it was asked for."""
+    def used(self, token: str, key: str) -> Used | None:
+        """The entry of the token's ledger that has this key, None if there is none; it was asked for."""
         if token in self.family.new_tokens:
-            return self.family.keys.get((token, key), False)
+            return self.family.keys.get((token, key))
         return self.family.keys[token, key]
 
     def reserve(self, ids: Iterable[str]) -> bool:
@@ -167,7 +167,8 @@ class Draft:
         edited.changed_at = self.at
         self._entries.append(Entry(token, edited.seq, self.at, kind, data, key))
         if key is not None:
-            self._keys.append((token, key))
+            reason = data.get("reason") if kind == "event_rejected" else None
+            self._keys[token, key] = Used(kind, reason)
 
     def new_id(self) -> int:
         """A number for a new task or timer."""
@@ -248,8 +249,7 @@ class Draft:
         family.new_timers.update(self._new_timers)
         family.changed_timers.update(self._timers.keys() - family.new_timers)
         family.entries.extend(self._entries)
-        for token_and_key in self._keys:
-            family.keys[token_and_key] = True
+        family.keys.update(self._keys)
         self._keep_held()
         for where, value in self._memory.items():
             family.memory_set[where] = value

@@ -21,7 +21,7 @@ def fire(draft: Draft, command: Fire) -> Answer | Refusal:
     """
     token = draft.token(command.token)
     event = command.event
-    if command.key is not None and draft.key_used(token.token, command.key):
+    if command.key is not None and draft.used(token.token, command.key) is not None:
         return Moved(token, duplicate=True)
     if token.status not in LIVE_TOKEN:
         reason = f"the token '{token.token}' is {token.status}"
@@ -66,9 +66,11 @@ def fire(draft: Draft, command: Fire) -> Answer | Refusal:
     return Moved(draft.token(token.token))
 
 
-def reject(draft: Draft, token: str, event: str, refusal: Refusal) -> Refusal:
-    """Record that the event was refused, and why."""
-    draft.record(token, "event_rejected", {"event": event, "reason": refusal.sentence})
+def reject(
+    draft: Draft, token: str, event: str, refusal: Refusal, *, key: str | None = None
+) -> Refusal:
+    """Record that the event was refused, and why. `key` is that of a message: an event's own is not used up."""
+    draft.record(token, "event_rejected", {"event": event, "reason": refusal.sentence}, key)
     return refusal
 
 

@@ -11,11 +11,11 @@ from stateous.engine.routing import route_event
 from stateous.model.names import ERROR
 
 
-def count_failure(draft: Draft, task: Task, error: str) -> None:
-    """Count a failed attempt of a claimed or waiting task (docs/ledger.md)."""
+def count_failure(draft: Draft, task: Task, error: str, *, key: str | None = None) -> None:
+    """Count a failed attempt of a claimed or waiting task (docs/ledger.md); `key` is that of a message."""
     token = draft.token(task.token)
     state = draft.rules.state(token.workflow, token.state)
-    draft.record(token.token, "task_failed", {"task": task.id, "error": error})
+    draft.record(token.token, "task_failed", {"task": task.id, "error": error}, key)
     if task.failures + 1 <= state.retries:
         _try_again(draft, task)
         return

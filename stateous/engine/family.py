@@ -91,6 +91,13 @@ class Timer(msgspec.Struct, kw_only=True):
     due_at: datetime
 
 
+class Used(msgspec.Struct, frozen=True):
+    """What used a key up: the kind of its ledger entry, and the reason of an `event_rejected`."""
+
+    kind: str
+    reason: str | None = None
+
+
 class Schedule(msgspec.Struct, frozen=True):
     """A timer that a routine asks for: the event, its payload, and the delay as it was written (`6h`)."""
 
@@ -143,7 +150,7 @@ class Family:
     `tokens` holds the asked tokens, their ancestors, and whatever a `Need` added; `absent` are ids that
     were looked up and are not there. `tasks` holds the open task of each token here and the tasks that
     were asked for by id, `timers` the pending timers of each token here. `held` is None until it is read.
-    `keys` tells of each asked (token, key) whether it is used; `memory_keys` of each asked
+    `keys` tells of each asked (token, key) what used it, None: nothing did; `memory_keys` of each asked
     (token, state, key) whether it is there.
     """
 
@@ -177,7 +184,7 @@ class Family:
         self.timers: dict[int, Timer] = {}
         self.held: list[Held] | None = None
         self.absent: set[str] = set()
-        self.keys: dict[tuple[str, str], bool] = {}
+        self.keys: dict[tuple[str, str], Used | None] = {}
         self.memory_keys: dict[tuple[str, str, str], bool] = {}
         self.seq_loaded: dict[str, int] = {}
         # What the decided commands changed, for `save`.

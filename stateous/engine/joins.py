@@ -38,9 +38,9 @@ def accept(
     _settle(draft)
 
 
-def fail(draft: Draft, token: str, reason: str) -> None:
+def fail(draft: Draft, token: str, reason: str, *, key: str | None = None) -> None:
     """Fail the token: leave, with every open task cancelled, then end."""
-    moves.fail_token(draft, token, reason)
+    moves.fail_token(draft, token, reason, key=key)
     _settle(draft)
 
 

@@ -138,6 +138,15 @@ def _queue_task(draft: Draft, token: Token) -> None:
     draft.record(token.token, "task_queued", {"task": task.id, "state": token.state})
 
 
+def queue_again(draft: Draft, task: Task) -> None:
+    """Put a task back into its queue, with its number, attempt and failures."""
+    queued = draft.edit_task(task.id, status="queued")
+    queued.claimed_by = None
+    queued.lease_until = None
+    queued.queued_at = draft.at
+    draft.record(task.token, "task_queued", {"task": task.id, "state": task.state})
+
+
 def set_timer(draft: Draft, timer: Timer) -> None:
     """Set a timer, and record it."""
     draft.add_timer(timer)
@@ -199,15 +208,15 @@ def drop_held(draft: Draft, token: str, why: str) -> None:
             draft.record(token, "event_dropped", {"event": held.event, "reason": why})
 
 
-def fail_token(draft: Draft, token: str, reason: str) -> None:
+def fail_token(draft: Draft, token: str, reason: str, *, key: str | None = None) -> None:
     """Fail the token: leave, with every open task cancelled, then end."""
     leave(draft, token, event=None, why="the parent failed")
-    end(draft, token, "failed", {"reason": reason})
+    end(draft, token, "failed", {"reason": reason}, key=key)
 
 
-def end(draft: Draft, token: str, status: str, data: Document) -> None:
+def end(draft: Draft, token: str, status: str, data: Document, *, key: str | None = None) -> None:
     """End a token that has left its state; if it is a child, its parent's join is a step to come."""
-    draft.record(token, status, data)
+    draft.record(token, status, data, key)
     _close(draft, token, status)
     if draft.token(token).parent is not None:
         draft.steps.append(ChildEnded(token))

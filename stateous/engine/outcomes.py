@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from stateous.engine.answers import Answer, Done, Moved
-from stateous.engine.commands import Note, Report, SetMemory
+from stateous.engine.commands import Note, Release, Report, SetMemory
 from stateous.engine.draft import Draft
 from stateous.engine.events import hold, payload_problem, reject
 from stateous.engine.failures import count_failure
 from stateous.engine.family import Document, Held, Schedule, Task, Timer, Token
 from stateous.engine.joins import accept, fail
 from stateous.engine.lifecycles import WORKED_TASK
-from stateous.engine.moves import set_timer
+from stateous.engine.moves import queue_again, set_timer
 from stateous.engine.plans import Ambiguous, Refused, Taken
+from stateous.engine.repeats import key_of
 from stateous.engine.routing import route_event
 from stateous.model.durations import parse_duration
 from stateous.model.names import OWN_EVENTS
@@ -36,7 +37,8 @@ def report(draft: Draft, command: Report) -> Answer | Refusal:
     task = worked_task(draft, command.task, command.attempt)
     _check_holder(task, command)
     if command.kind == "failed":
-        count_failure(draft, task, command.error or "the routine failed and said nothing")
+        error = command.error or "the routine failed and said nothing"
+        count_failure(draft, task, error, key=key_of(command))
         return Moved(draft.token(task.token))
     token = draft.token(task.token)
     merged = _merged(draft, token, command.context)
@@ -46,7 +48,7 @@ def report(draft: Draft, command: Report) -> Answer | Refusal:
         waiting = draft.edit_task(task.id, status="waiting")
         waiting.claimed_by = None
         waiting.lease_until = None
-        draft.record(task.token, "task_waiting", {"task": task.id})
+        draft.record(task.token, "task_waiting", {"task": task.id}, key_of(command))
         return Moved(draft.token(task.token))
     return _report_event(draft, task, merged, command)
 
@@ -54,10 +56,10 @@ def report(draft: Draft, command: Report) -> Answer | Refusal:
 def _report_event(draft: Draft, task: Task, merged: Document, command: Report) -> Answer | Refusal:
     token = draft.token(task.token)
     state = draft.rules.state(token.workflow, token.state)
-    event = command.event
+    event, key = command.event, key_of(command)
     if event not in state.emits:
         reason = f"the state '{state.name}' cannot emit '{event[:128]}'"
-        return reject(draft, token.token, event, EventNotAllowed(reason))
+        return reject(draft, token.token, event, EventNotAllowed(reason), key=key)
     problem = payload_problem(draft, token.workflow, event, command.payload)
     if problem is not None:
         raise InvalidPayload(problem)
@@ -67,12 +69,12 @@ def _report_event(draft: Draft, task: Task, merged: Document, command: Report) -
     match route_event(draft, token, event, command.payload, merged):
         case Taken() as taken:
             _save_changes(draft, task, merged, command)
-            accept(draft, token.token, event, command.payload, taken)
+            accept(draft, token.token, event, command.payload, taken, key=key)
         case Refused(reason):
-            return reject(draft, token.token, event, EventNotAllowed(reason))
+            return reject(draft, token.token, event, EventNotAllowed(reason), key=key)
         case Ambiguous(reason):
             _save_changes(draft, task, merged, command)
-            fail(draft, token.token, reason)
+            fail(draft, token.token, reason, key=key)
     return Moved(draft.token(token.token))
 
 
@@ -177,6 +179,7 @@ def _hold_outcome(draft: Draft, task: Task, command: Report) -> None:
             visit=task.visit,
             context=command.context or None,
             schedules=command.schedules,
+            key=key_of(command),
         ),
     )
     done = draft.edit_task(task.id, status="done")
@@ -184,10 +187,22 @@ def _hold_outcome(draft: Draft, task: Task, command: Report) -> None:
     draft.record(task.token, "task_done", {"task": task.id})
 
 
+def release(draft: Draft, command: Release) -> Answer:
+    """Take back a task that its supervisor did not work on: no attempt has failed. Raises TaskNotHeld."""
+    task = draft.task(command.task)
+    is_held = task.status == "claimed" and task.claimed_by == command.supervisor
+    if not is_held or command.attempt not in {None, task.attempt}:
+        msg = f"task {task.id} is not held by '{command.supervisor}'"
+        raise TaskNotHeld(msg)
+    queue_again(draft, task)
+    return Done()
+
+
 def note(draft: Draft, command: Note) -> Answer:
     """Record a progress line; raises AttemptOver and TaskNotHeld."""
     task = worked_task(draft, command.task, command.attempt)
-    draft.record(task.token, "note", {"task": task.id, "text": command.text})
+    data: Document = {"task": task.id, "text": command.text}
+    draft.record(task.token, "note", data, key_of(command))
     return Done()
 
 
@@ -196,9 +211,9 @@ def set_memory(draft: Draft, command: SetMemory) -> Answer:
     task = worked_task(draft, command.task, command.attempt)
     data: Document = {"state": task.state, "memory_key": command.key}
     if command.value is not None:
-        draft.record(task.token, "memory_set", data)
+        draft.record(task.token, "memory_set", data, key_of(command))
     elif draft.memory_has(task.token, task.state, command.key):
-        draft.record(task.token, "memory_deleted", data)
+        draft.record(task.token, "memory_deleted", data, key_of(command))
     else:
         return Done()
     draft.set_memory(task.token, task.state, command.key, command.value)

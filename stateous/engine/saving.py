@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from stateous.engine.changes import Changes
 from stateous.engine.facts import Facts
 from stateous.engine.family import Family
@@ -16,6 +18,15 @@ def gather_changes(facts: Facts) -> Changes:
     changes.new_tasks.sort(key=lambda task: task.id)
     changes.tasks.sort(key=lambda task: task.id)
     return changes
+
+
+def ready_in(changes: Changes) -> Counter[str]:
+    """How many tasks of each queue these changes make ready for a claim."""
+    return Counter(
+        task.queue
+        for task in (*changes.new_tasks, *changes.tasks)
+        if task.status == "queued" and task.token not in changes.parked
+    )
 
 
 def _gather(family: Family, changes: Changes) -> None:

@@ -7,7 +7,7 @@ from stateous.engine.draft import Draft
 from stateous.engine.family import Held, Token
 from stateous.engine.joins import accept, fail
 from stateous.engine.lifecycles import LIVE_TOKEN
-from stateous.engine.moves import drop_held, end, leave, live_children
+from stateous.engine.moves import drop_held, end, leave, live_children, queue_again
 from stateous.engine.outcomes import context_problem, save_context, set_schedules
 from stateous.engine.plans import Ambiguous, Refused, Taken
 from stateous.engine.routing import route_event
@@ -108,10 +108,7 @@ def _give_task_back(draft: Draft, held: Held) -> None:
         or (held.state, held.visit) != (token.state, token.visit)
     ):
         return
-    task = draft.edit_task(held.task, status="queued")
-    task.claimed_by = None
-    task.queued_at = draft.at
-    draft.record(held.token, "task_queued", {"task": task.id, "state": task.state})
+    queue_again(draft, draft.task(held.task))
 
 
 def cancel(draft: Draft, name: str) -> Answer:

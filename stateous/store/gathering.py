@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from stateous.engine.facts import Facts, Need
-from stateous.engine.family import Family, Task, Token
+from stateous.engine.family import Family, Task, Token, Used
 from stateous.store import values
 from stateous.store.rows import Before, before_of
 from stateous.store.values import TASK_COLUMNS, TOKEN_COLUMNS, Row
@@ -84,12 +84,12 @@ class Gathered:
 
     def add_keys(self, wanted: Wanted, used: Iterable[Row]) -> None:
         """Add what keys_read answered for these asked keys."""
-        found = {(row[0], row[1]) for row in used}
+        found = {(row[0], row[1]): Used(row[2], row[3]) for row in used}
         for asked in wanted.keys:
             token = asked["token"] or self._token_of_task(asked["task"])
             family = None if token is None else self.facts.family_of(token)
             if family is not None and token is not None:
-                family.keys[token, asked["key"]] = (token, asked["key"]) in found
+                family.keys.setdefault((token, asked["key"]), found.get((token, asked["key"])))
 
     def add_memory_keys(self, wanted: Wanted, there: Iterable[Row]) -> None:
         """Add what memory_keys_read answered for these asked keys."""

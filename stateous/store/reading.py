@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from stateous.engine.family import Entry, Token
+from stateous.engine.family import Entry, Remembered, Token
 from stateous.store.rows import time_text
 from stateous.store.statuses import statuses_of
-from stateous.store.values import LARGEST, Row, entry_of, token_of
+from stateous.store.values import LARGEST, Row, entry_of, remembered_of, token_of
 from stateous.store.wanted import can_be_kept
 
 
@@ -53,6 +53,15 @@ class Reading(ABC):
         if not entries and await self.token_read(token) is None:
             return None
         return entries
+
+    async def queues_look(self, queues: Sequence[str]) -> frozenset[str]:
+        return frozenset(
+            row[0] for row in await self._rows("queues_look", {"queues": list(queues)})
+        )
+
+    async def remembered_read(self, supervisor: str) -> Remembered | None:
+        found = await self._rows("remembered_read", {"supervisors": [supervisor]})
+        return remembered_of(found[0]) if found else None
 
     async def leases_over(self, now: datetime, *, limit: int) -> list[tuple[int, str]]:
         found = await self._rows("leases_over", {"now": time_text(now), "limit": limit})

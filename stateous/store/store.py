@@ -11,7 +11,7 @@ import msgspec
 from stateous.engine.changes import Changes
 from stateous.engine.commands import Beat
 from stateous.engine.facts import Ask, ClaimAsk, Facts
-from stateous.engine.family import Entry, Token
+from stateous.engine.family import Entry, Remembered, Token
 from stateous.model.refusals import StateousError
 
 MOST_THAT_WAIT = 4
@@ -142,6 +142,14 @@ class Store(Protocol):
         self, token: str, *, after: int = 0, limit: int | None = None
     ) -> list[Entry] | None:
         """A token's ledger entries with `seq` > `after`, in order; None if there is no such token."""
+        ...
+
+    async def queues_look(self, queues: Sequence[str]) -> frozenset[str]:
+        """Those of the queues that have a ready task, locked or not. Raises DatabaseBusy."""
+        ...
+
+    async def remembered_read(self, supervisor: str) -> Remembered | None:
+        """The supervisor's last claim that had a request id, and what it was given; None if there was none."""
         ...
 
     async def leases_over(self, now: datetime, *, limit: int) -> list[tuple[int, str]]:

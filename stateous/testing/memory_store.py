@@ -6,16 +6,17 @@ It has no SQL and no locks; the engine above it is the one that a control plane 
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from stateous.engine.answers import Answer, Grant, Granted
+from stateous.engine.answers import Answer, Grant, Granted, Told
 from stateous.engine.batch import Batch
 from stateous.engine.changes import Changes
 from stateous.engine.claiming import ClaimBatch
-from stateous.engine.commands import Claim, Command, EndLease, FireTimer
+from stateous.engine.commands import Carried, Claim, Command, EndLease, FireTimer, Messages
 from stateous.engine.facts import Ask, ClaimAsk, Facts, Need
-from stateous.engine.family import Entry, Family, Held, Remembered, Task, Timer, Token
+from stateous.engine.family import Entry, Family, Held, Remembered, Task, Timer, Token, Used
 from stateous.engine.rules import Rules
 from stateous.model.graph import Graph
 from stateous.model.refusals import Refusal
@@ -60,7 +61,15 @@ class MemoryStore:
         answers: list[Any] = batch.answers
         return answers
 
-    def decided(self, commands: list[Command]) -> Batch:
+    def tell(self, messages: Messages) -> Told:
+        """Decide what a routine says of its task, in a batch of its own."""
+        batch = self.decided([messages])
+        if batch.faults:
+            raise batch.faults[0]
+        told: Any = batch.answers[0]
+        return told
+
+    def decided(self, commands: Sequence[Carried]) -> Batch:
         """A batch of its own, decided and saved, whatever became of each command."""
         batch = Batch(self.rules, commands)
         self.decide(batch, Facts())
@@ -159,18 +168,27 @@ class MemoryStore:
             task = self.tasks[ask.task]
             self._take_task(facts, ask.task)
             self._take(facts, task.token)
+            family = self._family(facts, self.tokens[task.token].root)
             if ask.memory_key is not None:
                 where = (task.token, task.state, ask.memory_key)
-                family = self._family(facts, self.tokens[task.token].root)
                 family.memory_keys[where] = where in self.memory
+            if ask.key is not None:
+                family.keys[task.token, ask.key] = self._used(task.token, ask.key)
         if ask.token is not None:
             self._take(facts, ask.token)
             if ask.key is not None and ask.token in self.tokens:
-                used = any(entry.key == ask.key for entry in self.ledger[ask.token])
-                self._family(facts, facts.roots[ask.token]).keys[ask.token, ask.key] = used
+                family = self._family(facts, facts.roots[ask.token])
+                family.keys[ask.token, ask.key] = self._used(ask.token, ask.key)
         if ask.new is not None:
             self._look_up(facts, ask.new)
         self._reserve(facts, ask.ids)
+
+    def _used(self, token: str, key: str) -> Used | None:
+        for entry in self.ledger[token]:
+            if entry.key == key:
+                reason = entry.data["reason"] if entry.kind == "event_rejected" else None
+                return Used(entry.kind, reason)
+        return None
 
     def _is_busy(self, facts: Facts, ask: Ask) -> bool:
         if ask.task is not None and ask.task in self.tasks:

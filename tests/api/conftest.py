@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator
 import pytest
 
 from stateous.control.compose import open_plane
+from stateous.control.plane import Plane
 from stateous.model.graph import parse_graph
 from tests.api.caller import Caller
 from tests.api.graph import GRAPH
@@ -15,10 +16,15 @@ from tests.databases import Database
 
 
 @pytest.fixture
-async def api(database: Database) -> AsyncGenerator[Caller]:
-    plane = await open_plane(graph=parse_graph(GRAPH), db=database.url)
+async def plane(database: Database) -> AsyncGenerator[Plane]:
+    opened = await open_plane(graph=parse_graph(GRAPH), db=database.url)
     try:
-        async with served(plane) as caller:
-            yield caller
+        yield opened
     finally:
-        await plane.stop()
+        await opened.stop()
+
+
+@pytest.fixture
+async def api(plane: Plane) -> AsyncGenerator[Caller]:
+    async with served(plane) as caller:
+        yield caller

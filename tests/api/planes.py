@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any, NoReturn
 
-from stateous.engine.answers import Answer, Granted
-from stateous.engine.commands import Beat, Claim, Command
+from stateous.engine.answers import Answer, Granted, Told
+from stateous.engine.commands import Beat, Claim, Command, Messages
 from stateous.engine.family import Entry, Token
 from stateous.model.graph import Graph, parse_graph
-from stateous.model.refusals import TaskNotFound, TokenNotFound
+from stateous.model.refusals import Refusal, TaskNotFound, TokenNotFound
 from tests.api.graph import GRAPH
 
 
@@ -33,9 +34,20 @@ class EmptyPlane:
             else TokenNotFound("no such token")
         )
 
-    async def claim(self, claim: Claim) -> Granted:
+    async def tell(self, messages: Sequence[Messages], *, size: int = 0) -> list[Told | Refusal]:
+        self.reached.extend(messages)
+        nothing = TaskNotFound("no such task")
+        return [Told((nothing,) * len(each.said)) for each in messages]
+
+    async def claim(self, claim: Claim, *, wait: float = 0.0) -> Granted:
         self.reached.append(claim)
         return Granted(())
+
+    async def release(
+        self, supervisor: str, *, tasks: Sequence[int] = (), request: str | None = None
+    ) -> tuple[int, ...]:
+        self.reached.append((supervisor, tasks, request))
+        return ()
 
     async def beat(self, beat: Beat) -> tuple[int, ...]:
         self.reached.append(beat)
@@ -64,6 +76,12 @@ class FailingPlane(EmptyPlane):
         raise self.fault
 
     async def submit(self, command: Command, *, size: int = 0) -> NoReturn:
+        raise self.fault
+
+    async def tell(self, messages: Sequence[Messages], *, size: int = 0) -> NoReturn:
+        raise self.fault
+
+    async def release(self, supervisor: str, **_asked: Any) -> NoReturn:
         raise self.fault
 
     async def tokens(self, **_asked: Any) -> NoReturn:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from collections.abc import Mapping
 
 from stateous.engine.batch import Batch
-from stateous.engine.commands import Command
+from stateous.engine.commands import Carried
 from stateous.engine.facts import Facts
 from tests.engine.graphs import ORDERS
 from tests.engine.world import World
@@ -21,8 +22,10 @@ class ScriptedStore:
     def __init__(self) -> None:
         self.world = World(ORDERS)
         self.script: deque[Exception | asyncio.Event | set[str]] = deque()
-        self.batches: list[list[Command]] = []
+        self.batches: list[list[Carried]] = []
         self.waited: list[float | None] = []
+        self.told: list[Mapping[str, int]] = []
+        """What a lane over this store told of tasks that became ready."""
 
     async def batch_decide(self, batch: Batch, *, wait_for: float | None = None) -> None:
         self.batches.append(list(batch.commands))

@@ -29,9 +29,9 @@ class BusyStore:
 
 async def test_a_claim_is_refused_at_its_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(claims, "DEADLINE_FOR", 0.05)
-    lane = ClaimLane(cast("Store", BusyStore()), World(ORDERS).rules)
+    lane = ClaimLane(cast("Store", BusyStore()), World(ORDERS).rules, left=lambda _: None)
     with pytest.raises(DatabaseBusy):
-        await lane.claim(Claim(supervisor="box", states=("draft",)))
+        await lane.look(Claim(supervisor="box", states=("draft",)))
 
 
 async def test_a_heartbeat_is_refused_at_its_deadline(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,7 +23,12 @@ def store() -> ScriptedStore:
 
 @pytest.fixture
 def lane(store: ScriptedStore) -> TokenLane:
-    return TokenLane(cast("Store", store), store.world.rules, rest_for=lambda _: 0.001)
+    return TokenLane(
+        cast("Store", store),
+        store.world.rules,
+        rest_for=lambda _: 0.001,
+        ready=store.told.append,
+    )
 
 
 async def in_flight(store: ScriptedStore, batches: int) -> None:

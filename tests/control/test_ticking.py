@@ -44,7 +44,12 @@ async def test_a_tick_that_fails_is_logged_and_the_next_one_comes(
 ) -> None:
     monkeypatch.setattr(ticking, "TICK_EVERY", 0.0)
     store = FailingStore()
-    lane = TokenLane(cast("Store", store), store.world.rules, rest_for=lambda _: 0.001)
+    lane = TokenLane(
+        cast("Store", store),
+        store.world.rules,
+        rest_for=lambda _: 0.001,
+        ready=store.told.append,
+    )
     await lane.submit(Start("T", {"title": "a title"}))
     ticker = Ticker(cast("Store", store), lane, clock=lambda: NOW)
     with capture_logs() as logs:

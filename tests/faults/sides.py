@@ -13,10 +13,10 @@ import msgspec
 import psycopg
 from psycopg import AsyncConnection, sql
 
-from stateous.control.claims import ClaimLane
+from stateous.control.claiming import Claiming
 from stateous.control.heartbeats import HeartbeatLane
 from stateous.control.lane import TokenLane
-from stateous.engine.answers import Answer, Grant, Skipped
+from stateous.engine.answers import Answer, Grant, Skipped, Told
 from stateous.engine.batch import Batch
 from stateous.engine.claiming import ClaimBatch
 from stateous.engine.commands import Beat, Claim, Command
@@ -57,8 +57,8 @@ class Side:
     def __init__(self, store: Store, rules: Rules, clock: Callable[[], datetime]) -> None:
         self.store = store
         self.rules = rules
-        self.lane = TokenLane(store, rules, rest_for=_rest_for)
-        self.claims = ClaimLane(store, rules)
+        self.claims = Claiming(store, rules)
+        self.lane = TokenLane(store, rules, rest_for=_rest_for, ready=self.claims.wake)
         self.heartbeats = HeartbeatLane(store, clock=clock, lease_for=rules.lease_for)
 
     async def submit(self, command: Command) -> Answer | Refusal:
@@ -87,7 +87,9 @@ class Side:
         batch = Batch(self.rules, [command])
         await self.store.batch_decide(batch, wait_for=wait_for)
         assert not batch.faults
-        return batch.answers[0]
+        answer = batch.answers[0]
+        assert not isinstance(answer, Told)
+        return answer
 
     async def claim_once(
         self, *states: str, most: int = 1, supervisor: str = "box", request: str | None = None

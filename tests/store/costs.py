@@ -88,7 +88,7 @@ class Measure:
             batch = Batch(self._rules, [command])
             await self.store.batch_decide(cast("Any", _Seen(batch, self.read)))
             assert not batch.faults
-            answer = batch.answers[0]
+            answer = cast("Any", batch.answers[0])
         assert not isinstance(answer, Refusal | Skipped), answer
         return answer
 

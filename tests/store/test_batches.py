@@ -10,7 +10,7 @@ import pytest
 
 from stateous.engine.changes import Changes
 from stateous.engine.facts import Ask, Facts, Need
-from stateous.engine.family import Held, Occurrence, Schedule
+from stateous.engine.family import Entry, Held, Occurrence, Schedule, Used
 from stateous.store.gathering import Leftovers
 from stateous.store.store import NotCommitted, Store
 from tests.databases import Clock, Database
@@ -132,7 +132,19 @@ async def test_keys_are_known_by_token(store: Store) -> None:
         Changes(
             new_tokens=[token("A", task=1), token("B")],
             new_tasks=[task(1, "A")],
-            entries=[entry("A", 1, key="k"), entry("A", 2, key="\x01x"), entry("B", 1)],
+            entries=[
+                entry("A", 1, key="k"),
+                entry("A", 2, key="\x01x"),
+                Entry(
+                    "A",
+                    3,
+                    AT,
+                    "event_rejected",
+                    {"event": "e", "reason": "it can\u2028not"},
+                    "\x01y",
+                ),
+                entry("B", 1),
+            ],
         ),
     )
     facts = await read(
@@ -140,10 +152,18 @@ async def test_keys_are_known_by_token(store: Store) -> None:
         Ask(token="A", key="k"),
         Ask(token="B", key="k"),
         Ask(task=1, key="\x01x"),
+        Ask(task=1, key="\x01y"),
+        Ask(task=1, key="\x01z"),
+        Ask(task=9, key="\x01x"),
         Ask(token="C", key="k"),
     )
-    assert facts.families["A"].keys == {("A", "k"): True, ("A", "\x01x"): True}
-    assert facts.families["B"].keys == {("B", "k"): False}
+    assert facts.families["A"].keys == {
+        ("A", "k"): Used("note"),
+        ("A", "\x01x"): Used("note"),
+        ("A", "\x01y"): Used("event_rejected", "it can\u2028not"),
+        ("A", "\x01z"): None,
+    }
+    assert facts.families["B"].keys == {("B", "k"): None}
 
 
 async def test_memory_keys_are_known_by_token_and_state(store: Store) -> None:

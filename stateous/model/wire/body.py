@@ -38,11 +38,11 @@ class Body:
             raise refusal(f"{what} holds the character \\u0000, which no database keeps")
 
 
-def read_body(raw: bytes) -> Body:
+def read_body(raw: bytes, *, deepest: int = DEEPEST) -> Body:
     """Read the JSON object; nothing and white space are `{}`.
 
     Raises BadRequest for what is not JSON as docs/http.md wants it (numbers beyond a double, integers of more
-    than 4,300 characters, lone surrogates, more than 64 levels), InvalidBody for JSON that is no object.
+    than 4,300 characters, lone surrogates, more levels than `deepest`), InvalidBody for JSON that is no object.
     """
     if not raw or raw.isspace():
         return Body({}, may_hold_nul=False)
@@ -51,25 +51,26 @@ def read_body(raw: bytes) -> Body:
     except msgspec.DecodeError as fault:
         raise BadRequest(f"the body is not JSON: {fault}") from None
     except RecursionError:
-        raise BadRequest(_TOO_DEEP) from None
-    if raw.count(b"[") + raw.count(b"{") > DEEPEST and _is_too_deep(raw):
-        raise BadRequest(_TOO_DEEP)
+        raise BadRequest(_too_deep(deepest)) from None
+    if raw.count(b"[") + raw.count(b"{") > deepest and _is_deeper(raw, deepest):
+        raise BadRequest(_too_deep(deepest))
     if not isinstance(read, dict):
         raise InvalidBody(f"the body is a JSON object, not {kind_of(read)}")
     # A NUL can only have come as an escape: raw control characters do not decode.
     return Body(cast("dict[str, Any]", read), may_hold_nul=b"\\u0000" in raw, size=len(raw))
 
 
-_TOO_DEEP: Final = f"the body is deeper than {DEEPEST} levels"
+def _too_deep(deepest: int) -> str:
+    return f"the body is deeper than {deepest} levels"
 
 
-def _is_too_deep(raw: bytes) -> bool:
-    """Whether JSON that decoded has more levels than allowed.
+def _is_deeper(raw: bytes, deepest: int) -> bool:
+    """Whether JSON that decoded has more levels than this.
 
     Each round takes away the innermost pairs, so what is left after n rounds is what is higher than n.
     """
     left = _STRING.sub(b"", raw).translate(_ONE_KIND, _NOT_BRACKETS)
-    for _ in range(DEEPEST):
+    for _ in range(deepest):
         left = left.replace(b"[]", b"")
         if not left:
             return False

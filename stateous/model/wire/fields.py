@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import timedelta
-from typing import Any, Final, cast
+from typing import Any, Final, Literal, cast
 
 from stateous.model.durations import LONGEST, parse_duration
 from stateous.model.names import REQUEST_ID, TOKEN_ID
@@ -25,6 +25,8 @@ LONGEST_MEMORY_KEY: Final = 128
 MOST_IN_A_LIST: Final = 1000
 LONGEST_WAIT: Final = 60
 LONGEST_ADVANCE: Final = int(LONGEST.total_seconds())
+
+MessageKind = Literal["report", "note", "memory"]
 
 _SHOWN: Final = 128
 
@@ -93,11 +95,44 @@ def tasks(body: Body) -> tuple[int, ...]:
 
 def request_id(body: Body) -> str | None:
     """`request`: an id that makes a repeated claim safe, if there is one. Raises InvalidArgument."""
-    value = body.fields.get("request")
+    return _repeat_id(body, "request")
+
+
+def message_id(body: Body) -> str | None:
+    """`id`: what makes a repeated message safe, if there is one. Raises InvalidArgument."""
+    return _repeat_id(body, "id")
+
+
+def _repeat_id(body: Body, name: str) -> str | None:
+    value = body.fields.get(name)
     if value is None:
         return None
     if not isinstance(value, str) or REQUEST_ID.fullmatch(value) is None:
-        raise InvalidArgument("'request' is 1 to 64 letters, digits, '.', '_' and '-'")
+        raise InvalidArgument(f"'{name}' is 1 to 64 letters, digits, '.', '_' and '-'")
+    return value
+
+
+def messages(body: Body) -> list[Any]:
+    """`messages`: at most 1000 of them, not looked into. Raises InvalidBody, then InvalidArgument."""
+    sent = _list(body, "messages")
+    _refuse_more(sent, "messages")
+    return sent
+
+
+def message_kind(body: Body) -> MessageKind:
+    """`kind` of a message. Raises InvalidBody."""
+    match body.fields.get("kind"):
+        case "report" | "note" | "memory" as kind:
+            return kind
+        case _:
+            raise InvalidBody("'kind' of a message is 'report', 'note' or 'memory'")
+
+
+def task(body: Body) -> int:
+    """`task`: an integer from 1 to 2^63-1. Raises InvalidBody."""
+    value: Any = body.fields.get("task")
+    if not is_integer(value) or not 1 <= value <= LARGEST_INTEGER:
+        raise InvalidBody("'task' is an integer from 1 to 2^63-1")
     return value
 
 
