@@ -12,7 +12,14 @@ import msgspec
 
 from stateous.client.answers import Grant
 from stateous_supervisor.context import RunContext, Write
-from stateous_supervisor.outcome import Outcome, failure_of, outcome_of, report_body
+from stateous_supervisor.outcome import (
+    Failed,
+    Outcome,
+    clean,
+    failure_of,
+    outcome_of,
+    report_body,
+)
 from stateous_supervisor.routine import Routine
 
 _OURS: Final = (
@@ -52,6 +59,10 @@ class Attempt:
     def raised(self, problem: BaseException) -> End:
         """The end of a routine that raised, or that could not be called."""
         return End(self._report(failure_of(problem)), _traceback_of(problem))
+
+    def failed(self, sentence: str) -> End:
+        """The end of an attempt that failed in some other way."""
+        return End(self._report(Failed(clean(sentence))))
 
     def _report(self, outcome: Outcome) -> bytes:
         # Copies, because a routine can leave a thread behind that goes on writing.

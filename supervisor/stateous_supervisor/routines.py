@@ -47,6 +47,8 @@ def find_routines(folder: Path) -> dict[str, Routine]:
 
 def load_routine(file: Path, state: str) -> Routine:
     """The routine of a state again, in another process, from the file in which it was found. Raises BadRoutines."""
+    if str(file.parent) not in sys.path:
+        sys.path.insert(0, str(file.parent))
     for routine in _routines_of(file):
         if routine.state.name == state:
             return routine

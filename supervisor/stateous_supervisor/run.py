@@ -11,6 +11,7 @@ from stateous_supervisor.attempt import Attempt, End
 from stateous_supervisor.fates import Fate
 from stateous_supervisor.log import Log
 from stateous_supervisor.mailbox import Mailbox
+from stateous_supervisor.process import InProcess
 from stateous_supervisor.routine import Routine
 from stateous_supervisor.ways import InThread, OnLoop, Way
 
@@ -29,7 +30,11 @@ class Run:
         self._mailbox = mailbox
         self._log = log
         self._attempt = Attempt(grant, routine, name=name, write=self._write)
-        self._way: Way = OnLoop() if routine.awaited else InThread()
+        self._way: Way
+        if routine.isolate:
+            self._way = InProcess(grant, name=name, write=self._write)
+        else:
+            self._way = OnLoop() if routine.awaited else InThread()
 
     async def work(self, *, changed: Callable[[], None]) -> None:
         """Run the routine, report its outcome. `changed` is called when the routine does not run any more."""

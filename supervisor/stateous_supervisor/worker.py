@@ -1,0 +1,112 @@
+"""The child that runs an isolated routine: what it writes and its end are told to the supervisor."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from inspect import isawaitable
+from pathlib import Path
+from threading import Lock
+from types import FrameType
+from typing import Literal, NoReturn
+
+import msgspec
+
+from stateous.client.answers import Grant
+from stateous.model.refusals import StateousError
+from stateous_supervisor.attempt import Attempt, End
+from stateous_supervisor.context import RunContext
+from stateous_supervisor.frames import Channel, Ended, Job, Kept, Refused, Written
+from stateous_supervisor.outcome import Failed, clean, failure_of, report_body
+from stateous_supervisor.routine import Routine
+from stateous_supervisor.routines import load_routine
+
+
+class SupervisorGone(StateousError):
+    """The supervisor of this process is gone, or has heard its end already."""
+
+
+def work(number: int) -> None:
+    """Run the routine of the job that comes over the socket `number`, and tell its end."""
+    channel = Channel(socket.socket(fileno=number))
+    try:
+        job = channel.receive()
+        assert isinstance(job, Job)  # noqa: S101 - the supervisor sends nothing else first
+    except EOFError:
+        return
+    signal.signal(signal.SIGTERM, _end)
+    end, close = _run(job, _Desk(channel))
+    try:
+        channel.send(Ended(report=end.report, traceback=end.traceback))
+    except EOFError:
+        return
+    close()
+
+
+def _run(job: Job, desk: _Desk) -> tuple[End, Callable[[], None]]:
+    """The routine's end, and what is to be done once that is told."""
+    grant = msgspec.json.decode(job.grant, type=Grant)
+    sys.path[:] = job.import_path
+    try:
+        routine = load_routine(Path(job.file), job.state)
+    except BaseException as problem:  # noqa: BLE001 - the file is imported, and may do anything
+        said = isinstance(problem, StateousError)
+        failed = Failed(clean(str(problem))) if said else failure_of(problem)
+        body = report_body(
+            failed, context={}, schedules=[], attempt=grant.attempt, supervisor=job.name
+        )
+        return End(body), _nothing
+    attempt = Attempt(grant, routine, name=job.name, write=desk.write)
+    if not routine.awaited:
+        return attempt.run(routine.function), _nothing
+
+    import asyncio  # noqa: PLC0415 - a tenth of a second that only these routines need
+
+    runner = asyncio.Runner()
+    return attempt.run(lambda ctx: runner.run(_awaited(routine, ctx))), runner.close
+
+
+async def _awaited(routine: Routine, context: RunContext) -> object:
+    result = routine.function(context)
+    return await result if isawaitable(result) else result
+
+
+class _Desk:
+    """Where the routine's threads hand in what they write, one at a time."""
+
+    def __init__(self, channel: Channel) -> None:
+        self._channel = channel
+        self._order = Lock()
+        self._in_step = True
+
+    def write(self, kind: Literal["note", "memory"], body: bytes) -> None:
+        """Return when it is on the disk. Raises what the supervisor raised, or SupervisorGone."""
+        with self._order:
+            if not self._in_step:
+                raise SupervisorGone("this process is being ended")
+            self._in_step = False  # until the answer is read: SIGTERM raises anywhere
+            try:
+                self._channel.send(Written(kind, body))
+                answer = self._channel.receive()
+            except EOFError:
+                raise SupervisorGone("the supervisor listens to this process no more") from None
+            self._in_step = True
+        match answer:
+            case Kept():
+                pass
+            case Refused(module, name, sentence):
+                refusal: type[StateousError] = getattr(import_module(module), name)
+                raise refusal(sentence)
+            case _:
+                raise SupervisorGone(f"the supervisor answered {type(answer).__name__}")
+
+
+def _end(_number: int, _frame: FrameType | None) -> NoReturn:
+    """SIGTERM ends the routine as an exception does, so that it can put away what it holds."""
+    raise SystemExit(128 + signal.SIGTERM)
+
+
+def _nothing() -> None: ...
