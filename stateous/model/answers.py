@@ -9,7 +9,7 @@ import msgspec
 
 from stateous.model.marks import Event, StateRef
 from stateous.model.outcome_schemas import outcome_schema
-from stateous.model.refusals import Refusal, StateousError
+from stateous.model.refusals import BadRequest, InvalidBody, StateousError
 from stateous.model.schemas import Models
 from stateous.model.wire.body import holds_nul, kind_of, read_body
 
@@ -80,7 +80,9 @@ def _read(answer: Answer) -> dict[str, Any]:
         raw = answer.encode("utf-8", "surrogatepass")
     try:
         body = read_body(msgspec.json.encode(answer) if raw is None else raw)
-    except Refusal as problem:
+    except InvalidBody as problem:
+        raise BadAnswer(str(problem).replace("the body is", "the answer must be")) from None
+    except BadRequest as problem:
         raise BadAnswer(str(problem).replace("the body", "the answer")) from None
     if body.may_hold_nul and holds_nul(body.fields):
         raise BadAnswer("the answer holds the character \\u0000, which no database keeps")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, Literal, cast
 
@@ -23,6 +24,9 @@ Schema = Mapping[str, Any]
 Library = Literal["msgspec", "pydantic"]
 
 STRUCTS: Final[Library] = "msgspec"
+
+_UNNAMED: Final = re.compile(r'["\\\x00-\x1f]')
+"""What no field of a Struct has in its name on the wire."""
 
 
 def written_models(graph: Graph, library: Library) -> list[str]:
@@ -106,7 +110,10 @@ class _Writing:
 
 
 def _is_class(schema: object, library: Library) -> bool:
-    """Whether a model is an object with fields. A Struct keeps no others, so one that has some is no class."""
+    """Whether a model is an object with fields, and the library can have a class for it.
+
+    A Struct keeps no other keys than its own, and some characters are in none of them.
+    """
     if not isinstance(schema, Mapping):
         return False
     schema = cast("Schema", schema)
@@ -115,9 +122,10 @@ def _is_class(schema: object, library: Library) -> bool:
         or schema.get("type", "object") != "object"
     ):
         return False
-    return "patternProperties" not in schema and (
-        library != STRUCTS or schema.get("additionalProperties") in (None, False)
-    )
+    if "patternProperties" in schema:
+        return False
+    named = not any(map(_UNNAMED.search, schema["properties"]))
+    return library != STRUCTS or (named and schema.get("additionalProperties") in (None, False))
 
 
 def _with_default(field: Field) -> str:
