@@ -18,6 +18,7 @@ from typing import Final
 
 from stateous.compiler.fresh_sources import FreshLoader, fresh_sources
 from stateous.compiler.import_mistakes import say_mistake
+from stateous.compiler.problems import is_text
 from stateous.model.refusals import StateousError
 
 # A second copy of these would not know the first.
@@ -122,7 +123,7 @@ def _is_of_the_flow(module: ModuleType, folder: Path, search_path: list[str]) ->
     places = [*_files_of(module), *_paths_of(module)]
     if any(is_in(folder, place) for place in places):
         return True
-    known = [Path(entry).absolute() for entry in search_path if _is_text(entry)]
+    known = [Path(entry).absolute() for entry in search_path if is_text(entry)]
     return bool(places) and not any(
         Path(place).is_relative_to(entry) for place in places for entry in known
     )
@@ -138,8 +139,3 @@ def _paths_of(module: ModuleType) -> list[str]:
         return [str(place) for place in module.__dict__.get("__path__", ())]
     except Exception:  # noqa: BLE001  # what stands among the modules may be anything
         return []
-
-
-def _is_text(entry: object) -> bool:
-    """Python's search path should hold texts, and passes over whatever else somebody put there."""
-    return isinstance(entry, str)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import sys
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
 from typing import Any, cast, is_typeddict
 
 import msgspec
@@ -44,6 +45,11 @@ class ModelSchemas:
         return frozenset(
             key for key in schema.get("required", ()) if "default" not in properties.get(key, {})
         )
+
+    @cached_property
+    def domains(self) -> Domains:
+        """The values that fields can have; asked for when all models are here."""
+        return Domains(msgspec.json.decode(msgspec.json.encode(self.schemas)))
 
     def add(
         self,
@@ -93,7 +99,7 @@ def schemas_of(uses: Iterable[Use]) -> ModelSchemas:
         references, schemas = _pydantic_schemas(pydantic)
         found.add(pydantic, references, schemas)
     found.problems.extend(_name_problems(found.schemas))
-    found.problems.extend(_default_problems(found.schemas))
+    found.problems.extend(_default_problems(found.schemas, found.domains))
     return found
 
 
@@ -109,16 +115,15 @@ def _name_problems(schemas: Mapping[str, Schema]) -> Iterator[Problem]:
         yield Problem(f"different models have the name '{title}': {', '.join(names)}")
 
 
-def _default_problems(schemas: Mapping[str, Schema]) -> Iterator[Problem]:
+def _default_problems(schemas: Mapping[str, Schema], domains: Domains) -> Iterator[Problem]:
     """Defaults that their own model refuses: a token could not start with one, nor an event carry it."""
-    written: dict[str, Schema] = msgspec.json.decode(msgspec.json.encode(schemas))
-    domains = Domains(written)
-    for name, schema in written.items():
+    for name, schema in schemas.items():
         properties: Mapping[str, Any] = schema.get("properties", {})
         for key, field in properties.items():
             if not isinstance(field, dict) or "default" not in field:
                 continue
-            domain, default = domains.of(field), cast("Schema", field)["default"]
+            domain = domains.of(field)
+            default = msgspec.json.decode(msgspec.json.encode(cast("Schema", field)["default"]))
             if not domain.has(default):
                 yield Problem(
                     f"the default of '{key}' in the model '{name}' is {say_value(default)}, "
@@ -139,7 +144,10 @@ def _problem(model: object) -> str | None:
             (reference,), schemas = msgspec.json.schema_components([model])
         msgspec.json.encode(schemas)
     except Exception as error:  # noqa: BLE001  # annotations of the user's are evaluated here
-        return f"{called} cannot be written as JSON Schema: {' '.join(str(error).split())[:200]}"
+        lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [""]
+        # msgspec ends with what it means; pydantic begins with it.
+        said = lines[0] if _is_pydantic(model) else lines[-1]
+        return f"{called} cannot be written as JSON Schema: {said[:200]}"
     schema = schemas[str(reference["$ref"]).rpartition("/")[2]]
     return None if schema.get("type") == "object" else f"{called} is not written as a JSON object"
 

@@ -34,7 +34,9 @@ def family_name_problems(workflows: Sequence[Workflow]) -> Iterator[Problem]:
                 continue
             at = (other.declared, workflow.declared)
             names = f"'{other.name}' and '{workflow.name}'"
-            yield Problem(f"the workflows {names} would both be {name} in contract.py", at)
+            yield Problem(
+                f"the workflows {names} would both be {name} in contract.py: rename one of them", at
+            )
 
 
 def _problems(
@@ -42,7 +44,7 @@ def _problems(
 ) -> Iterator[Problem]:
     named: dict[str, list[WorkflowEvent | WorkflowState]] = {}
     for each in declared:
-        named.setdefault(_key(each.name), []).append(each)
+        named.setdefault(key_of(each.name), []).append(each)
     for name, alike in named.items():
         at = tuple(each.declared for each in alike)
         if name in reserved:
@@ -53,8 +55,8 @@ def _problems(
             yield Problem(f"the {kind} {shown(name)} is declared {len(alike)} times", at)
 
 
-def _key(name: object) -> str:
-    """A name, or the text of what is none: that may be of a kind that no dict takes."""
+def key_of(name: object) -> str:
+    """A name, or the text of what is none, which may be of a kind that no dict takes."""
     return name if isinstance(name, str) else shown(name)
 
 

@@ -63,7 +63,7 @@ def _arrows(chain: tuple[str, ...]) -> str:
 
 def _equal_ids(flow: Resolved) -> Iterator[Problem]:
     """Child tokens whose ids differ only in case: these are one id."""
-    parallel = [state for state in flow.states.values() if state.parallel]
+    parallel = [state for state in flow.workflow.states if state.parallel]
     for state in parallel:
         for one, other in combinations(run_by(state), 2):
             if one.name != other.name and _alike(one.name, other.name):
@@ -95,7 +95,7 @@ def _nests(flows: Mapping[str, Resolved]) -> Iterator[Nest]:
         if number == 0:
             chains[flow.name] = (_SHORTEST_ID, ())
         above, chain = chains[flow.name]
-        for state in flow.states.values():
+        for state in flow.workflow.states:
             for child in run_by(state):
                 name = child_id(above, state.name, 1, child.name)
                 here = (*chain, state.name, child.name)
@@ -111,7 +111,7 @@ def _parents_first(flows: Mapping[str, Resolved]) -> list[Resolved]:
     def visit(flow: Resolved, above: frozenset[str]) -> None:
         if flow.name in done or flow.name in above:
             return
-        for state in flow.states.values():
+        for state in flow.workflow.states:
             for child in run_by(state):
                 if child.name in flows:
                     visit(flows[child.name], above | {flow.name})
@@ -135,7 +135,7 @@ def _too_many(flows: Mapping[str, Resolved]) -> Iterator[Problem]:
         counts = [started_by(flow.states[name]) for name in first if name != END]
         least[flow.name] = 0 if ends else min(counts, default=0)
     for flow in flows.values():
-        for state in flow.states.values():
+        for state in flow.workflow.states:
             if started_by(state) > MOST_CHILDREN:
                 yield Problem(
                     f"state '{state.name}' starts at least {started_by(state)} child tokens at once, "

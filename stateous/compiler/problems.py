@@ -65,9 +65,17 @@ def called(thing: object) -> str:
 
 def shown(thing: Any) -> str:
     """How Python writes a value, on one line and cut short."""
+    if isinstance(thing, str) and len(thing) > _SHOWN:
+        thing = f"{thing[:_SHOWN]}…"
     try:
         text = repr(thing)
     except Exception:  # noqa: BLE001  # the author's own class writes it
         text = f"a {type(thing).__name__}"
     text = " ".join(text.split())
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+    # A text has its quotes, and is cut within them.
+    return text if len(text) <= _SHOWN or isinstance(thing, str) else f"{text[:_SHOWN]}…"
+
+
+def is_text(thing: object) -> bool:
+    """Whether it is a text, where types promise one and an author may give something else."""
+    return isinstance(thing, str)

@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from stateous.compiler.models import ModelSchemas
-from stateous.compiler.problems import Problem, near
+from stateous.compiler.problems import near
 from stateous.compiler.resolving import Resolved, Way
 from stateous.compiler.settings import run_by
 from stateous.model.guard_tree import Branches, Count, Field, reads_of
 from stateous.model.names import JOINED, OWN_EVENTS, START
 
 
-def guard_problems(
+def reading_mistakes(
     flow: Resolved, flows: Mapping[str, Resolved], models: ModelSchemas
-) -> Iterator[Problem]:
-    """Every guard that reads what is certainly never there."""
+) -> Iterator[tuple[Way, str]]:
+    """Every guard that reads what is certainly never there, and what is said of it, as "reads …"."""
     reading = _Reading(flow, flows, models)
     for way in flow.ways:
-        for problem in dict.fromkeys(reading.problems(way)):
-            yield Problem(f"the guard {way.when!r} of {way} {problem}", (way.declared,))
+        for mistake in dict.fromkeys(reading.mistakes(way)):
+            yield way, mistake
 
 
 class _Reading:
@@ -28,21 +28,21 @@ class _Reading:
         self.flows = flows
         self.models = models
 
-    def problems(self, way: Way) -> Iterator[str]:
+    def mistakes(self, way: Way) -> Iterator[str]:
         for read in () if way.guard is None else reads_of(way.guard.tree):
             match read:
                 case Field(place="ctx", name=name):
-                    problem = self._context(way, name)
+                    mistake = self._context(way, name)
                 case Field(place="payload", name=name):
-                    problem = self._payload(way, name)
+                    mistake = self._payload(way, name)
                 case Field(place="branch payload", name=name):
-                    problem = self._branch(way, name)
+                    mistake = self._branch(way, name)
                 case Count(event=event):
-                    problem = self._count(way, event)
+                    mistake = self._count(way, event)
                 case Field() | Branches():
-                    problem = None
-            if problem is not None:
-                yield problem
+                    mistake = None
+            if mistake is not None:
+                yield mistake
 
     def _context(self, way: Way, name: str) -> str | None:
         fields = self._fields(self.flow.workflow.context)
@@ -93,9 +93,13 @@ class _Reading:
         """The fields that a branch's payload can have; None when any key may be there."""
         state = self.flow.states.get(way.source)
         known: set[str] = {"branches"}
-        for child in () if state is None else run_by(state):
+        if state is None or len(run_by(state)) < len(state.parallel):
+            return None  # what it runs is a problem of its own
+        for child in run_by(state):
             found = self.flows.get(child.name)
-            for event in () if found is None else found.events.values():
+            if found is None:
+                return None
+            for event in found.events.values():
                 fields = self._fields(event.payload, none=frozenset())
                 if fields is None:
                     return None

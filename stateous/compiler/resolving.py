@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from stateous.compiler.naming import name_problems
+from stateous.compiler.naming import key_of, name_problems
 from stateous.compiler.problems import Problem, called, near, shown
 from stateous.compiler.settings import run_by, setting_problems
 from stateous.model.guards import Guard, GuardError, parse_guard
@@ -72,8 +72,10 @@ class _Resolving:
     def __init__(self, workflow: Workflow) -> None:
         self.workflow = workflow
         self.problems = list(name_problems(workflow))
-        self.events = {event.name: event for event in workflow.events if _is_text(event.name)}
-        self.states = {state.name: state for state in workflow.states if _is_text(state.name)}
+        self.events = {key_of(event.name): event for event in workflow.events}
+        self.states = {key_of(state.name): state for state in workflow.states}
+        for reserved in (START, END):
+            self.states.pop(reserved, None)  # told of their names, and taken for nothing else
         self.ways: list[Way] = []
         self.loose: list[LooseWay] = []
 
@@ -96,12 +98,12 @@ class _Resolving:
     def _event(self, event: object) -> str | None:
         """The name of an event of this workflow; None when there is no such event."""
         if isinstance(event, WorkflowEvent):
-            return event.name if event.workflow is self.workflow else None
+            return key_of(event.name) if event.workflow is self.workflow else None
         return event if isinstance(event, str) and event in self.events else None
 
     def _state(self, state: object) -> str | None:
         if isinstance(state, WorkflowState):
-            return state.name if state.workflow is self.workflow else None
+            return key_of(state.name) if state.workflow is self.workflow else None
         return state if isinstance(state, str) and state in self.states else None
 
     def _emits(self, state: WorkflowState) -> tuple[str, ...]:
@@ -176,7 +178,7 @@ class _Resolving:
             case WorkflowState():
                 return "which is a state"
             case list() | tuple() | set():
-                return "which is no event: each one is given by itself"
+                return "which is a list: name each event by itself"
             case str() if given in OWN_EVENTS:
                 return "which only Stateous raises"
             case _:
@@ -222,8 +224,3 @@ def _guard(
 
 def _is(given: object, name: str) -> bool:
     return isinstance(given, str) and given == name
-
-
-def _is_text(name: object) -> bool:
-    """Whether an author gave a text: the types promise it, and nothing has checked it."""
-    return isinstance(name, str)

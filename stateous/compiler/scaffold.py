@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import ast
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from importlib.util import find_spec
 from keyword import iskeyword
 from pathlib import Path
 from typing import Final
 
-from stateous.compiler.contract import children_names, contract_of, event_names, state_names
-from stateous.compiler.flow import write_text
+from stateous.compiler.contract import STRUCTS, Library, contract_of
 from stateous.compiler.naming import workflow_name_problem
-from stateous.compiler.templates import FLOW, PYPROJECT, ROUTINE, ROUTINES, SCHEMAS, SETTINGS
-from stateous.model.graph import Flow, Graph
+from stateous.compiler.served import served_in
+from stateous.compiler.stubs import routines_text, stubs_of
+from stateous.compiler.templates import FLOW, PYPROJECT, SCHEMAS, SETTINGS
+from stateous.compiler.writing import write_text
+from stateous.model.graph import Graph
 from stateous.model.refusals import StateousError
 
 _TAKEN_IN_FLOW: Final = frozenset(
@@ -47,20 +49,52 @@ def write_workflow(name: str, folder: Path) -> list[Path]:
     return _written(files)
 
 
-def write_supervisor(graph: Graph, folder: Path, *, url: str) -> list[Path]:
+def write_supervisor(
+    graph: Graph, folder: Path, *, url: str, models: Library | None = None
+) -> list[Path]:
     """Write a supervisor's folder for a graph; return the paths that were written.
 
-    contract.py is always written. stateous.yaml and routines.py are written only where there are none,
+    contract.py is always written, with the models of that library: without one, it is the library that the
+    folder's contract has now, or msgspec. stateous.yaml and routines.py are written only where there are none,
     and routines.py leaves out the states that a file of the folder has a routine for.
     Raises CannotName for a graph that contract.py cannot speak of, and CannotWrite.
     """
-    files = {folder / "contract.py": contract_of(graph)}
+    contract = folder / "contract.py"
+    files = {contract: contract_of(graph, models or _library_of(contract))}
     settings, routines = folder / "stateous.yaml", folder / "routines.py"
     if not settings.exists():
         files = {settings: SETTINGS.format(url=url.replace("'", "''")), **files}
     if not routines.exists():
-        files[routines] = _routines(graph, served=_served(folder))
+        served = {each.reference for each in served_in(folder)}
+        files[routines] = routines_text(graph, served=served)
     return _written(files)
+
+
+def notes_on(graph: Graph, folder: Path) -> list[str]:
+    """What a person may want to know of a folder: routines without a state, states without a routine, and the like."""
+    states = {stub.reference: stub.queue for stub in stubs_of(graph)}
+    served = served_in(folder)
+    notes = [
+        f"{each.file}, line {each.line}: contract.py has no {each.reference} any more"
+        for each in served
+        if each.known and each.reference not in states
+    ]
+    missing = states.keys() - {each.reference for each in served}
+    left = [queue for reference, queue in states.items() if reference in missing]
+    if left:
+        notes.append(f"no routine in {folder} is for {', '.join(left)}")
+    if _library_of(folder / "contract.py") == "pydantic" and find_spec("pydantic") is None:
+        notes.append("contract.py needs pydantic, which is not installed here")
+    return notes
+
+
+def _library_of(contract: Path) -> Library:
+    """The library of a contract that is there already; msgspec for one that does not say it."""
+    try:
+        said = re.search(r'^__models__ = "(\w+)"$', contract.read_text("utf-8"), re.MULTILINE)
+    except (OSError, ValueError):
+        return STRUCTS
+    return "pydantic" if said is not None and said[1] == "pydantic" else STRUCTS
 
 
 def _written(files: Mapping[Path, str]) -> list[Path]:
@@ -75,57 +109,3 @@ def _context_name(workflow: str) -> str:
     name = "".join(word[:1].upper() + word[1:] for word in words)
     name = name[:-1] if name.endswith("s") and len(name) > 3 and not name.endswith("ss") else name
     return f"{name}Context" if name in _TAKEN_IN_FLOW or iskeyword(name) else name
-
-
-def _routines(graph: Graph, *, served: frozenset[str]) -> str:
-    """The text of routines.py: a stub for each state with tasks that is not served yet."""
-    stubs: list[str] = []
-    names: set[str] = set()
-    for flow in graph.flows.values():
-        for stub, used in _stubs(graph, flow, served):
-            stubs.append(stub)
-            names |= used
-    if not stubs:
-        return '"""The routines of this supervisor: every state has one in another file."""\n'
-    return ROUTINES.format(names=", ".join(sorted(names)), stubs="".join(stubs))
-
-
-def _stubs(graph: Graph, flow: Flow, served: frozenset[str]) -> Iterator[tuple[str, set[str]]]:
-    is_main = flow.workflow == graph.workflow
-    child = "" if is_main else children_names(graph)[flow.workflow]
-    prefix = "" if is_main else f"{child}."
-    events, states = event_names(flow), state_names(flow)
-    for state in flow.states.values():
-        reference = f"{prefix}states.{states.get(state.name)}"
-        if state.parallel or reference in served:
-            continue
-        returned = " | ".join(f"{prefix}events.{events[event]}" for event in state.emits)
-        function = f"{child}_{states[state.name]}" if child else states[state.name]
-        stub = ROUTINE.format(
-            reference=reference,
-            function=function,
-            returned=returned or "None",
-            queue=graph.queue(flow.workflow, state.name),
-        )
-        yield stub, {child} if child else {"states", *(["events"] if returned else [])}
-
-
-def _served(folder: Path) -> frozenset[str]:
-    """What stands in `@on_state(…)` in the folder's files, such as `states.draft`.
-
-    A file that is no Python is passed over: it serves nothing, and `supervise` will say what is wrong.
-    """
-    found: set[str] = set()
-    for path in sorted(file for file in folder.glob("*.py") if file.is_file()):
-        try:
-            tree = ast.parse(path.read_bytes())
-        except (SyntaxError, ValueError):
-            continue
-        for node in ast.walk(tree):
-            if (
-                isinstance(node, ast.Call)
-                and ast.unparse(node.func).endswith("on_state")
-                and node.args
-            ):
-                found.add(ast.unparse(node.args[0]))
-    return frozenset(found)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, TypeGuard
+from typing import Any
 
-from stateous.compiler.problems import Problem, near, shown
+from stateous.compiler.problems import Problem, is_text, near, shown
 from stateous.model.durations import parse_duration
 from stateous.model.workflow import Workflow, WorkflowState
 
@@ -18,12 +18,12 @@ def setting_problems(state: WorkflowState) -> Iterator[Problem]:
 
 def run_by(state: WorkflowState) -> tuple[Workflow, ...]:
     """The workflows that a state runs, without what is none: that is told as a problem of the state."""
-    return tuple(child for child in _as_given(state.parallel) if _is_named(child))
+    return tuple(child for child in workflows_in(state) if is_text(child.name))
 
 
-def _is_named(child: object) -> TypeGuard[Workflow]:
-    name: object = child.name if isinstance(child, Workflow) else None
-    return isinstance(name, str)
+def workflows_in(state: WorkflowState) -> tuple[Workflow, ...]:
+    """The workflows that a state runs, whatever their names are."""
+    return tuple(child for child in _as_given(state.parallel) if isinstance(child, Workflow))
 
 
 def inputs_of(state: WorkflowState) -> tuple[str, ...]:
@@ -66,7 +66,7 @@ def _parallel_sentences(state: WorkflowState, place: str) -> Iterator[str]:
     for child in children:
         if not isinstance(child, Workflow):
             yield f"{place} can run only workflows in parallel, and {shown(child)} is none"
-        elif not _is_named(child):
+        elif not is_text(child.name):
             yield f"{place} runs {shown(child)}, whose name is no text"
     if len(set(map(id, children))) < len(children):
         yield f"{place} runs a workflow twice"

@@ -40,29 +40,32 @@ def shape_warnings(flow: Resolved) -> Iterator[Problem]:
 
 
 def dead_ends_of_guards(flow: Resolved, nevers: Collection[Way]) -> Iterator[Problem]:
-    """States that have a way to END only by guards that are proven never to hold."""
-    if not nevers:
-        return
-    before = set(stuck(roads_of(flow), flow.states))
-    for name in stuck(roads_of(flow, without=nevers), flow.states):
-        if name not in before:
-            yield Problem(
-                f"state '{name}' has no way to END: the guards that could lead there never hold",
-                (flow.states[name].declared,),
-            )
+    """States that have a way to END only by guards that are proven never to hold.
+
+    Told are those that such a guard leaves: from the others, tokens only come to these.
+    """
+    before, after = roads_of(flow), roads_of(flow, without=nevers)
+    ended = set(flow.states) - set(stuck(before, flow.states))
+    for name in stuck(after, flow.states):
+        dead = [way for way in nevers if way.source == name]
+        if name in ended and dead:
+            yield _blocked(flow, name, "has no way to END", dead)
 
 
 def never_reached(flow: Resolved, nevers: Collection[Way]) -> Iterator[Problem]:
-    """States that are reached from START only by guards that are proven never to hold."""
-    if not nevers:
-        return
+    """States that only guards lead to which are proven never to hold."""
     before, after = reached(roads_of(flow)), reached(roads_of(flow, without=nevers))
-    for name, state in flow.states.items():
-        if name in before and name not in after:
-            yield Problem(
-                f"state '{name}' is never reached: the guards that could lead there never hold",
-                (state.declared,),
-            )
+    for name in flow.states:
+        dead = [way for way in nevers if way.target == name and way.source in after]
+        if name in before and name not in after and dead:
+            yield _blocked(flow, name, "is never reached", dead)
+
+
+def _blocked(flow: Resolved, name: str, what: str, dead: list[Way]) -> Problem:
+    guards = " and ".join(repr(way.when) for way in dead)
+    hold = "guard {} can never hold" if len(dead) == 1 else "guards {} can never hold"
+    at = (flow.states[name].declared, *_at(dead))
+    return Problem(f"state '{name}' {what}: the {hold.format(guards)}", at)
 
 
 def _unreachable(flow: Resolved) -> Iterator[Problem]:
@@ -106,7 +109,7 @@ def _lost_events(flow: Resolved) -> Iterator[Problem]:
         on = taken[name] | taken[None]
         if name not in left or _may_be_any(on):
             continue
-        for event in flow.emits[name]:
+        for event in () if state.parallel else flow.emits[name]:
             if event not in on:
                 yield Problem(
                     f"state '{name}' emits '{event}', and no transition from it takes '{event}'",

@@ -28,6 +28,9 @@ class WorkflowEvent(msgspec.Struct, frozen=True, eq=False):
     payload: type[Any] | None
     declared: Declared
 
+    def __repr__(self) -> str:
+        return f"WorkflowEvent({self.name!r})"
+
 
 class WorkflowState(msgspec.Struct, frozen=True, eq=False):
     """A state that a workflow declares."""
@@ -41,6 +44,9 @@ class WorkflowState(msgspec.Struct, frozen=True, eq=False):
     join: Literal["all", "any"] | None
     inputs: tuple[str, ...] | None
     declared: Declared
+
+    def __repr__(self) -> str:
+        return f"WorkflowState({self.name!r})"
 
 
 class WorkflowTransition(msgspec.Struct, frozen=True, eq=False):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import tomllib
@@ -13,8 +14,14 @@ import pytest
 import yaml
 
 from stateous import StateousError
-from stateous.compiler.flow import CannotWrite, compile_flow, load_flow
-from stateous.compiler.scaffold import CannotScaffold, write_supervisor, write_workflow
+from stateous.compiler.flow import compile_flow, load_flow
+from stateous.compiler.scaffold import (
+    CannotScaffold,
+    notes_on,
+    write_supervisor,
+    write_workflow,
+)
+from stateous.compiler.writing import CannotWrite
 from stateous.model.graph import Graph, parse_graph
 from stateous.model.guards import Scope
 
@@ -192,6 +199,114 @@ def test_children_have_stubs_and_parallel_states_have_none(tmp_path: Path) -> No
     subprocess.run(
         [sys.executable, "-W", "error", "-c", "import routines"], cwd=tmp_path, check=True
     )
+
+
+def test_stubs_are_called_as_nothing_that_they_use(tmp_path: Path) -> None:
+    odd = 'its "own" \\ state'
+    names = ["states", "events", "on_state", "Context", "a_b", "class", "my-state", odd]
+    flow: dict[str, Any] = {
+        "states": {name: {"emits": ["done"]} for name in names},
+        "events": {"done": {}},
+        "transitions": [],
+    }
+    document = {
+        "stateous": 1,
+        "workflow": "orders",
+        **flow,
+        "schemas": {},
+        "workflows": {"a": flow | {"states": {"b": {"emits": ["done"]}}}},
+    }
+    write_supervisor(parse_graph(document), tmp_path, url=URL)
+    text = (tmp_path / "routines.py").read_text()
+    for name in (
+        "states_",
+        "events_",
+        "on_state_",
+        "Context_",
+        "a_b",
+        "class_",
+        "my_state",
+        "a_b_",
+    ):
+        assert f"\ndef {name}(ctx: Context) -> " in text
+    script = (
+        "import routines; from stateous.model.marks import states_of; "
+        "print(sorted(state.name for each in vars(routines).values() for state in states_of(each)))"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-W", "error", "-c", script],
+        cwd=tmp_path, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert ran.stdout == f"{sorted([*names, 'a/b'])}\n"
+
+
+def library_of(folder: Path) -> str:
+    found = re.search('^__models__ = "(.*)"$', (folder / "contract.py").read_text(), re.MULTILINE)
+    assert found is not None
+    return found[1]
+
+
+def test_a_renewed_contract_keeps_its_library_unless_told_otherwise(
+    graph: Graph, tmp_path: Path
+) -> None:
+    write_supervisor(graph, tmp_path, url=URL)
+    assert library_of(tmp_path) == "msgspec"
+    write_supervisor(graph, tmp_path, url=URL, models="pydantic")
+    assert library_of(tmp_path) == "pydantic"
+    write_supervisor(graph, tmp_path, url=URL)
+    assert library_of(tmp_path) == "pydantic"
+    write_supervisor(graph, tmp_path, url=URL, models="msgspec")
+    assert library_of(tmp_path) == "msgspec"
+
+
+@pytest.mark.parametrize("damaged", [b"", b"\xff", b'__models__ = "attrs"\n'])
+def test_a_damaged_contract_is_renewed(damaged: bytes, graph: Graph, tmp_path: Path) -> None:
+    (tmp_path / "contract.py").write_bytes(damaged)
+    write_supervisor(graph, tmp_path, url=URL)
+    assert library_of(tmp_path) == "msgspec"
+
+
+def test_new_stubs_leave_nothing_to_note(graph: Graph, tmp_path: Path) -> None:
+    write_supervisor(graph, tmp_path, url=URL)
+    assert notes_on(graph, tmp_path) == []
+
+
+def test_states_without_a_routine_and_routines_without_a_state_are_noted(
+    graph: Graph, tmp_path: Path
+) -> None:
+    (tmp_path / "routines.py").write_text(
+        "import contract\n"
+        "import contract as c\n"
+        "from contract import states as s, code_check\n"
+        "from stateous import on_state as does\n"
+        "import other\n"
+        "@does(s.draft)\n"
+        "@does(s.printed)\n"
+        "@stateous.on_state(contract.states.sent)\n"
+        "@stateous.on_state(c.code_check.states.work)\n"
+        "@stateous.on_state(code_check.states.work)\n"
+        "@stateous.on_state(other.states.work)\n"
+        "@stateous.on_state(chosen())\n"
+        "def anything(ctx): ...\n"
+    )
+    assert notes_on(graph, tmp_path) == [
+        "routines.py, line 7: contract.py has no states.printed any more",
+        "routines.py, line 8: contract.py has no states.sent any more",
+        "routines.py, line 9: contract.py has no code_check.states.work any more",
+        "routines.py, line 10: contract.py has no code_check.states.work any more",
+        f"no routine in {tmp_path} is for review",
+    ]
+    write_supervisor(graph, tmp_path, url=URL)
+    assert "on_state(states.review)" not in (tmp_path / "routines.py").read_text()
+
+
+def test_a_library_that_is_not_there_is_noted(
+    graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_supervisor(graph, tmp_path, url=URL, models="pydantic")
+    assert notes_on(graph, tmp_path) == []
+    monkeypatch.setattr("stateous.compiler.scaffold.find_spec", lambda _: None)
+    assert notes_on(graph, tmp_path) == ["contract.py needs pydantic, which is not installed here"]
 
 
 def test_every_error_of_the_compiler_is_a_sentence_for_a_person() -> None:

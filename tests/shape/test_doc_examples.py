@@ -6,10 +6,13 @@ import asyncio
 import json
 import re
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+import msgspec
 import pytest
 
+from stateous import END, START, Workflow
+from stateous.compiler.checking import examine
 from stateous.model.graph import parse_graph
 from stateous.model.guards import Scope, parse_guard
 from tests.client.planes import serving
@@ -60,6 +63,39 @@ def test_a_guard_holds_as_the_docs_say(guard: str, holds: str) -> None:
     assert json.dumps(ctx) in (ROOT / "docs/guards.md").read_text(encoding="utf-8")
     found = parse_guard(guard, joined=False).holds(Scope(ctx=ctx, payload={}, counts={}))
     assert found is (holds == "yes")
+
+
+class Review(msgspec.Struct):
+    approved: bool
+    score: Annotated[int, msgspec.Meta(ge=0, le=10)]
+
+
+def proved_rows() -> list[tuple[str, str]]:
+    """The guards of one state and event, and what `compile` says of them."""
+    text = (ROOT / "docs/guards.md").read_text(encoding="utf-8")
+    found = re.findall(
+        r"^\| (`.*) \| (\w+(?:: .*)?) \|$", text.partition("| `compile` says |")[2], re.MULTILINE
+    )
+    assert len(found) > 4
+    return found
+
+
+@pytest.mark.parametrize(("guards", "said"), proved_rows())
+def test_compile_says_of_guards_what_the_docs_say(guards: str, said: str) -> None:
+    flow = Workflow("orders")
+    reviewed = flow.event("reviewed", payload=Review)
+    review = flow.state("review", emits=[reviewed])
+    flow.transition(START, review)
+    for when, target in zip(guards.split(", "), (review, END), strict=True):
+        if when == "otherwise":
+            flow.transition(review, target, on=reviewed, otherwise=True)
+        else:
+            flow.transition(review, target, on=reviewed, when=when.strip("`"))
+    checked = examine(flow)
+    told = [f"error: {it}" for it in (*checked.problems, *checked.overlaps)]
+    told += [f"warning: {it}" for it in checked.warnings]
+    without_places = [it.partition(" (test_doc_examples.py, line")[0] for it in told]
+    assert without_places == ([] if said == "nothing" else [said])
 
 
 async def test_the_client_does_what_the_docs_say(tmp_path: Path) -> None:
