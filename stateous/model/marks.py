@@ -108,6 +108,9 @@ class StateRef(msgspec.Struct, Generic[Emitted_co], frozen=True, eq=False):
             return NotImplemented
         return (self.name, self.emits) == (other.name, other.emits)
 
+    def __ne__(self, other: object) -> bool:
+        return not self == other  # a Struct's own would compare which object it is
+
     def __hash__(self) -> int:
         return hash((self.name, self.emits))
 

@@ -37,6 +37,9 @@ class Reported(msgspec.Struct, frozen=True, eq=False):
             case _:
                 return NotImplemented
 
+    def __ne__(self, other: object) -> bool:
+        return not self == other  # a Struct's own would compare which object it is
+
     __hash__ = None  # type: ignore[assignment]  # payloads can change
 
     def __repr__(self) -> str:

@@ -137,3 +137,12 @@ def test_objects_that_answer_to_any_name_have_no_marks() -> None:
             raise RuntimeError("not now")
 
     assert (marks_of(Obliging()), marks_of(Touchy())) == ((), ())
+
+
+def test_states_of_the_same_name_and_events_are_equal() -> None:
+    same, other = StateRef("draft", emits=("submitted",)), StateRef("draft")
+    assert same == DRAFT
+    assert not same != DRAFT  # noqa: SIM202 - both operators are asked
+    assert other != DRAFT
+    assert not other == DRAFT  # noqa: SIM201
+    assert len({same, DRAFT, other}) == 2

@@ -68,6 +68,12 @@ def forgets(ctx: Context) -> object:
     return None
 
 
+def remembers_what_nobody_keeps(ctx: Context) -> object:
+    ctx.memory["kept"] = "a"
+    ctx.memory["lost"] = "a\0"
+    return None
+
+
 ENDS: dict[str, Callable[[Context], object]] = {
     "writes": writes,
     "raises": raises,
@@ -78,6 +84,7 @@ ENDS: dict[str, Callable[[Context], object]] = {
     "schedules-nothing-known": schedules_nothing_known,
     "notes-too-much": notes_too_much,
     "forgets": forgets,
+    "remembers-what-nobody-keeps": remembers_what_nobody_keeps,
     "says-a-word": lambda _: "reviewed",
     "emits-what-it-cannot": lambda _: nudged(),
     "a-class-without-payload": lambda _: reviewed,

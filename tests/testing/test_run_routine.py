@@ -288,6 +288,12 @@ def test_a_reported_event_equals_what_would_be_sent_in_the_same_way() -> None:
     assert sent != events.reviewed
     assert sent != events.submitted()
     assert sent != "reviewed"
+    for same in (
+        events.reviewed(approved=True),
+        Reported("reviewed", {"approved": True, "note": ""}),
+    ):
+        assert not sent != same  # noqa: SIM202 - both operators are asked
+        assert not same != sent  # noqa: SIM202
     assert Reported("submitted") == events.submitted
     assert Reported("submitted") == events.submitted()
     assert Reported("submitted") != events.shipped
