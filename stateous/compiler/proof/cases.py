@@ -91,6 +91,8 @@ def _valid(documents: Documents, given: Mapping[str, Json], models: Models) -> D
         for name, value in given.items()
         if value is not None or name in objects.required
     }
+    if not all(objects.field(name).has(value) for name, value in kept.items()):
+        return None
     try:
         whole = smallest_object(objects, kept)
     except LookupError:

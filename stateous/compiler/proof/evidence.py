@@ -55,12 +55,15 @@ class Evidence:
 
         None when it is not such a case.
         """
-        scope = scope_of(case, self._rivals)
+        if not self._fits(scope_of(case, self._rivals), both):
+            return None
+        whole = whole_scope(case, self._rivals)
+        return whole if whole is not None and self._fits(whole, both) else None
+
+    def _fits(self, scope: Scope, both: Pair | None) -> bool:
         if both is None:
-            fits = not self._holding(scope)
-        else:
-            fits = all(self.guards[guard].holds(scope) for guard in both)
-        return whole_scope(case, self._rivals) if fits else None
+            return not self._holding(scope)
+        return all(self.guards[guard].holds(scope) for guard in both)
 
     def is_complete(self) -> bool:
         """Whether there is nothing left to see."""

@@ -79,6 +79,11 @@ class Script:
             return answer, True
         return known, False
 
+    @property
+    def has_open_questions(self) -> bool:
+        """Whether the solver may choose some answers that are not its to choose."""
+        return bool(self._open)
+
     def asked(self, *question: str) -> Formula | None:
         """The constant of an open question, if it was asked."""
         return self._open.get(question)

@@ -17,11 +17,10 @@ _SHOWN: Final = 60
 
 def spelt_case(case: Case, trees: Iterable[Node], *, names_branch: bool) -> str:
     """What the guards read in this case; '' when they read nothing."""
-    reads = dict.fromkeys(read for tree in trees for read in reads_of(tree))
+    reads = (read for tree in trees for read in reads_of(tree))
     found: list[str] = []
-    for read in reads:
-        if not isinstance(read, Branches):
-            found.extend(_spelt(read, case, names_branch=names_branch))
+    for read in dict.fromkeys(read for read in reads if not isinstance(read, Branches)):
+        found.extend(_spelt(read, case, names_branch=names_branch))
     return ", ".join(dict.fromkeys(found))
 
 
