@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -32,15 +32,24 @@ def workflow(
 def supervisor(
     source: Annotated[str, typer.Argument(metavar=METAVAR, help=HELP)],
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The supervisor's folder.")],
+    models: Annotated[
+        Literal["msgspec", "pydantic"] | None,
+        typer.Option(
+            help="What the models of contract.py are; without it, what they are now, or msgspec."
+        ),
+    ] = None,
 ) -> None:
     """Write a supervisor's folder: its settings, its contract, and a stub for each routine.
 
     Again on the same folder, the contract is renewed and no other file is touched.
     """
-    from stateous.compiler.scaffold import write_supervisor
+    from stateous.compiler.scaffold import notes_on, write_supervisor
 
     graph = graph_of_source(source)
-    _say(write_supervisor(graph, folder, url=source if is_url(source) else LOCAL))
+    url = source if is_url(source) else LOCAL
+    _say(write_supervisor(graph, folder, url=url, models=models))
+    for note in notes_on(graph, folder):
+        typer.echo(f"note: {note}", err=True)
 
 
 def _say(written: Iterable[Path]) -> None:

@@ -64,10 +64,10 @@ from contract import {names}
 from stateous import Context, on_state
 {stubs}'''
 
-ROUTINE: Final = '''
+ROUTINE: Final = """
 
 @on_state({reference})
 def {function}(ctx: Context) -> {returned}:
-    """Do the work of `{queue}`, and return the event that says how it ended."""
-    raise NotImplementedError("the routine of {queue} is not written yet")
-'''
+    {docstring}
+    raise NotImplementedError({problem})
+"""

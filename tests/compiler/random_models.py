@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from datetime import UTC
-from typing import Any
+from typing import Any, cast
 
 from hypothesis import strategies as st
 
@@ -33,7 +33,7 @@ KEYS = st.sampled_from(
 TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=6)
 
 _DEEPEST = 4
-_NESTED: st.SearchStrategy[Json] = st.just({"a": [1, {}]})
+_NESTED = st.just(cast("Json", {"a": [1, {}]}))
 
 _PATTERNS = {"^a+$": ("a", "aa"), "[0-9]": ("7", "x1y"), "^(?=.*b)[a-z]*$": ("b", "abc")}
 

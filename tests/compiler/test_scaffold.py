@@ -305,7 +305,7 @@ def test_a_library_that_is_not_there_is_noted(
 ) -> None:
     write_supervisor(graph, tmp_path, url=URL, models="pydantic")
     assert notes_on(graph, tmp_path) == []
-    monkeypatch.setattr("stateous.compiler.scaffold.find_spec", lambda _: None)
+    monkeypatch.setitem(sys.modules, "pydantic", None)
     assert notes_on(graph, tmp_path) == ["contract.py needs pydantic, which is not installed here"]
 
 
