@@ -7,12 +7,14 @@ import os
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from time import monotonic
 
 from stateous.client.answers import Health
 from stateous.client.asynchronous import AsyncClient
 from stateous.model.refusals import StateousError
+from stateous_supervisor.doubts import doubts
 from stateous_supervisor.folder import (
     Contract,
     Settings,
@@ -27,6 +29,7 @@ from stateous_supervisor.outbox import Outbox
 from stateous_supervisor.routines import find_routines
 from stateous_supervisor.signals import Stop, wait_for_any
 from stateous_supervisor.stderr import Stderr
+from stateous_supervisor.steady import run_steadily
 
 
 def supervise(folder: Path, *, leash: int | None = None, log_format: LogFormat = "text") -> int:
@@ -59,15 +62,17 @@ def _run(
         runner.get_loop().set_default_executor(executor)
         stop = Stop(leash)
         try:
-            code = runner.run(_supervise(settings, contract, outbox, stop=stop, log=log))
+            work = _supervise(settings, contract, outbox, stop=stop, log=log)
+            code = run_steadily(runner, work, stop=stop.ask, log=log)
         except StateousError as problem:
             code = _refused(problem)
         executor.shutdown(wait=False, cancel_futures=True)
         if asyncio.all_tasks(runner.get_loop()) or not _threads_end():
             # Something of a routine does not let itself be ended: to wait for it would be to not stop.
             outbox.close()
-            sys.stdout.flush()
-            sys.stderr.flush()
+            for stream in (sys.stdout, sys.stderr):
+                with suppress(OSError, ValueError):  # a routine may have closed it
+                    stream.flush()
             os._exit(code)
         return code
 
@@ -98,11 +103,15 @@ async def _supervise(
                 check_contract(contract, health, settings=settings, url=link.url)
 
             check(health)
+            routines = find_routines(settings.folder)
+            stop.listen_again()  # what was imported may have taken the signals
+            for doubt in doubts(routines.values()):
+                log.warning(doubt, kind="routine.doubtful")
             supervisor = Supervisor(
                 link,
                 outbox,
                 settings=settings,
-                routines=find_routines(settings.folder),
+                routines=routines,
                 check=check,
                 stop=stop,
                 log=log,

@@ -72,13 +72,18 @@ class Supervisor:
         self._heartbeat = Heartbeat(
             Client(settings.url),
             name=name,
-            held=lambda: [run for run in tuple(self._runs.values()) if not run.lost],
+            held=lambda: [run for run in self.runs if not run.lost],
             lost=lambda runs: self._in_loop(self._lose, runs),
             ended=lambda: self._in_loop(self._still.set),
             outage=link.outage,
             log=log,
         )
         link.when_looked(self._looked)
+
+    @property
+    def runs(self) -> tuple[Run, ...]:
+        """The tasks that are worked on, from any thread."""
+        return tuple(self._runs.values())
 
     async def run(self) -> int:
         """Run until a signal; the exit code: 0 when all routines could end, 1 when they were cancelled.
@@ -151,6 +156,11 @@ class Supervisor:
                 kind="task.broken",
                 task=run.task,
                 exc_info=problem,
+            )
+        if self._stop.listen_again():
+            self._log.warning(
+                "a routine took the signals that stop the supervisor; they are taken back",
+                kind="signals.taken",
             )
         self._changed()
 

@@ -19,6 +19,7 @@ class Stop:
         self.asked = asyncio.Event()
         self.now = asyncio.Event()
         self._leash = leash
+        self._handlers: dict[signal.Signals, object] = {}
 
     def ask(self) -> None:
         """One signal more."""
@@ -29,11 +30,20 @@ class Stop:
         loop = asyncio.get_running_loop()
         for number in SIGNALS:
             loop.add_signal_handler(number, self.ask)
+            self._handlers[number] = signal.getsignal(number)
         if self._leash is not None:
             loop.add_reader(self._leash, self._let_go)
 
+    def listen_again(self) -> bool:
+        """Take back signals that a routine has taken; whether there were any."""
+        taken = [n for n, ours in self._handlers.items() if signal.getsignal(n) is not ours]
+        if taken:
+            self.listen()
+        return bool(taken)
+
     def ignore(self) -> None:
         loop = asyncio.get_running_loop()
+        self._handlers.clear()
         for number in SIGNALS:
             loop.remove_signal_handler(number)
         if self._leash is not None:

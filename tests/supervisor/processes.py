@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from pathlib import Path
 
 from tests.e2e.processes import Running
@@ -48,9 +49,9 @@ def supervise(folder: Path) -> Running:
     return Running("supervise", folder.name, cwd=folder.parent)
 
 
-async def says(running: Running, pattern: str) -> None:
+async def says(running: Running, pattern: str) -> re.Match[str]:
     """Wait for a line in a thread, so that the loop can serve the process meanwhile."""
-    await asyncio.to_thread(running.says, pattern)
+    return await asyncio.to_thread(running.says, pattern)
 
 
 async def exit_code(running: Running) -> int:

@@ -48,7 +48,7 @@ def dialect() -> str:
 async def until(holds: Callable[[], bool], *, within: float = 30) -> None:
     """Wait for what other processes do, and tell nobody."""
     async with asyncio.timeout(within):
-        while not holds():
+        while not holds():  # noqa: ASYNC110 - there is no event to wait for
             await asyncio.sleep(0.01)
 
 
