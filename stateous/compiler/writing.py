@@ -25,6 +25,8 @@ def write_text(path: Path, text: str) -> None:
             )  # a pipe or a terminal: there is nothing to keep
         else:
             _replace(Path(os.path.realpath(path)), text)
+    except FileExistsError as error:
+        raise CannotWrite(f"cannot write {path}: {path.parent} is no folder") from error
     except OSError as error:
         raise CannotWrite(f"cannot write {path}: {error.strerror or error}") from error
     except UnicodeEncodeError as error:
