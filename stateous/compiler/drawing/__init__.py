@@ -1,0 +1,1 @@
+"""Pictures of a workflow: Mermaid for pages that draw it, SVG for everything else (docs/pictures.md)."""
