@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from stateous.client import Health
+from stateous_supervisor.doubts import doubts
 from stateous_supervisor.folder import (
     BadFolder,
     Contract,
@@ -17,7 +18,8 @@ from stateous_supervisor.folder import (
     read_contract,
     read_settings,
 )
-from stateous_supervisor.routines import BadRoutines, find_routines
+from stateous_supervisor.routine import BadRoutines
+from stateous_supervisor.routines import find_routines, load_routine
 
 URL = "http://127.0.0.1:8080"
 
@@ -203,8 +205,116 @@ def test_a_file_with_the_name_of_a_loaded_module_is_named(routines: Path) -> Non
     assert "a module called 'json' is loaded already" in refused(routines)
 
 
-def test_a_routine_takes_one_argument(routines: Path) -> None:
-    (routines / "few.py").write_text(HEAD + "@on_state(states.draft)\ndef draft(): ...\n")
-    assert refused(routines) == (
-        "draft in few.py must take one argument, the context: def draft(ctx)"
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("def draft(): ...", "draft in few.py must take one argument, the context: def draft(ctx)"),
+        (
+            "def draft(ctx, more): ...",
+            "draft in few.py must take one argument, the context: def draft(ctx)",
+        ),
+        ("class Draft:\n  def __init__(self, ctx): ...", "Draft in few.py is no function: mark a function with @on_state"),
+        ("def draft(ctx): yield", "draft in few.py is a generator: it must return its event, and not yield it"),
+        ("async def draft(ctx): yield", "draft in few.py is a generator: it must return its event, and not yield it"),
+    ],
+)  # fmt: skip
+def test_what_is_no_routine_is_refused_by_name(routines: Path, text: str, sentence: str) -> None:
+    (routines / "few.py").write_text(f"{HEAD}@on_state(states.draft)\n{text}\n")
+    assert refused(routines) == sentence
+
+
+@pytest.mark.parametrize("kind", ["", "@staticmethod\n  ", "@classmethod\n  "])
+def test_a_method_is_refused_for_no_supervisor_makes_an_instance(routines: Path, kind: str) -> None:
+    text = f"class Desk:\n  {kind}@on_state(states.draft)\n  def draft(self, ctx): ...\n"
+    (routines / "desk.py").write_text(HEAD + text)
+    assert refused(routines) == "draft in desk.py is a method of Desk: mark a function of the file"
+
+
+def test_a_bound_method_is_refused_by_the_mark(routines: Path) -> None:
+    text = "class Desk:\n  def draft(self, ctx): ...\non_state(states.draft)(Desk().draft)\n"
+    (routines / "desk.py").write_text(HEAD + text)
+    assert "desk.py, line 5: TypeError: @on_state marks functions of a module" in refused(routines)
+
+
+def test_whatever_is_called_like_a_function_may_be_a_routine(routines: Path) -> None:
+    text = """
+import functools
+class Desk:
+    async def __call__(self, ctx): ...
+def traced(function):
+    @functools.wraps(function)
+    def inner(*args): return function(*args)
+    return inner
+async def work(ctx, other): ...
+
+desk = on_state(states.draft)(Desk())
+partial = on_state(states.review)(functools.partial(work, other=1))
+first = on_state(states.first)(lambda ctx: None)
+@traced
+@on_state(states.second, isolate=True)
+async def second(ctx): ...
+"""
+    (routines / "desk.py").write_text(HEAD + text)
+    with (routines / "contract.py").open("a") as contract:
+        contract.write("    first = StateRef('first')\n    second = StateRef('second')\n")
+    found = find_routines(routines)
+    assert {name: (each.awaited, each.isolate) for name, each in found.items()} == {
+        "draft": (True, False),
+        "review": (True, False),
+        "first": (False, False),
+        "second": (True, True),
+    }
+    assert found["draft"].where == "a routine in desk.py"
+    assert found["second"].where == "second in desk.py"
+
+
+def test_tests_beside_the_routines_are_not_imported(routines: Path) -> None:
+    (routines / "some.py").write_text(HEAD + "@on_state(states.draft)\ndef draft(ctx): ...\n")
+    for name in ("test_some.py", "some_test.py", "conftest.py"):
+        (routines / name).write_text("1/0")
+    assert list(find_routines(routines)) == ["draft"]
+
+
+def test_a_routine_is_found_again_in_another_process(routines: Path) -> None:
+    (routines / "found_again.py").write_text(
+        HEAD + "@on_state(states.review)\n@on_state(states.draft)\ndef both(ctx): ...\n"
     )
+    assert load_routine(routines / "found_again.py", "draft").state.name == "draft"
+    with pytest.raises(BadRoutines, match="has no routine for the state 'other' any more"):
+        load_routine(routines / "found_again.py", "other")
+
+
+def test_an_event_that_the_state_does_not_emit_is_doubted(routines: Path) -> None:
+    text = """
+from __future__ import annotations
+from stateous import Event, on_state
+from contract import states
+class submitted(Event):
+    name = "submitted"
+class reviewed(Event):
+    name = "reviewed"
+@on_state(states.draft)
+@on_state(states.review)
+def draft(ctx) -> submitted | None: ...
+@on_state(states.third)
+def third(ctx) -> Unknown | reviewed: ...
+@on_state(states.fourth)
+def fourth(ctx) -> reviewed | type[submitted] | Event | int: ...
+"""
+    (routines / "doubted.py").write_text(text)
+    with (routines / "contract.py").open("a") as contract:
+        contract.write("    third = StateRef('third')\n    fourth = StateRef('fourth')\n")
+    assert list(doubts(find_routines(routines).values())) == [
+        (
+            "draft in doubted.py says that it returns the event 'submitted', "
+            "which the state 'review' does not emit"
+        ),
+        (
+            "fourth in doubted.py says that it returns the event 'reviewed', "
+            "which the state 'fourth' does not emit"
+        ),
+        (
+            "fourth in doubted.py says that it returns the event 'submitted', "
+            "which the state 'fourth' does not emit"
+        ),
+    ]

@@ -100,6 +100,21 @@ class Mute(Exception):
         raise RuntimeError
 
 
+class Leaving(Exception):
+    def __str__(self) -> str:
+        raise SystemExit
+
+
+def caused() -> Exception:
+    """An exception whose cause has a cause, and a context that nobody named."""
+    refused = ConnectionError("refused")
+    refused.__cause__ = KeyError("host")
+    problem = RuntimeError("cannot pay")
+    problem.__cause__ = refused
+    problem.__context__ = ValueError("nobody named it")
+    return problem
+
+
 @pytest.mark.parametrize(
     ("error", "text"),
     [
@@ -109,6 +124,20 @@ class Mute(Exception):
         (KeyError("a\x00b\ud800c"), "KeyError: 'a\\x00b\\ud800c'"),
         (RuntimeError("a\x00b\ud800c"), "RuntimeError: a\ufffdb\ufffdc"),
         (Mute(), "Mute"),
+        (Leaving(), "Leaving"),
+        (
+            caused(),
+            "RuntimeError: cannot pay, because of ConnectionError: refused, because of KeyError: 'host'",
+        ),
+        (
+            ExceptionGroup(
+                "all failed", [ValueError("no card"), ExceptionGroup("", [caused()]), Mute()]
+            ),
+            (
+                "ExceptionGroup: all failed (3 sub-exceptions): ValueError: no card; ExceptionGroup:  (1 sub-exception): "
+                "RuntimeError: cannot pay, because of ConnectionError: refused, because of KeyError: 'host'; Mute"
+            ),
+        ),
     ],
 )
 def test_an_exception_is_a_failure_with_its_text(error: BaseException, text: str) -> None:
@@ -120,6 +149,19 @@ def test_an_error_of_five_megabytes_is_cut() -> None:
     assert isinstance(failed, Failed)
     assert len(failed.error) == LONGEST_ERROR
     assert failed.error.endswith("…")
+
+
+def test_a_cause_that_is_its_own_cause_is_named_a_few_times() -> None:
+    first, second = ValueError("first"), ValueError("second")
+    first.__cause__, second.__cause__ = second, first
+    assert failure_of(first).error.count("because of") == 8
+
+
+def test_of_a_large_group_some_are_named() -> None:
+    group = ExceptionGroup("many", [ValueError("x" * 10_000)] * 5_000)
+    assert len(failure_of(group).error) == LONGEST_ERROR
+    group = ExceptionGroup("many", [ValueError("x")] * 5_000)
+    assert failure_of(group).error.count("ValueError") == 20
 
 
 @pytest.mark.parametrize("text", ["", "plain", "é😀", "a\nb"])
