@@ -13,8 +13,11 @@ from stateous.engine.commands import (
     Claim,
     Command,
     Fire,
+    Message,
+    Messages,
     Note,
     Pause,
+    Release,
     Report,
     Resume,
     SetMemory,
@@ -58,13 +61,19 @@ def any_command(dice: random.Random, world: World) -> Command:
             return Resume(token)
         case 10 if dice.random() < 0.3:
             return Cancel(token)
+        case 10:
+            return Release(task=task, supervisor="box", attempt=dice.choice([None, 1]))
         case 11:
-            return Note(task=task, text="half way", attempt=dice.choice([None, 1]))
+            return Note(task=task, text="half way", attempt=dice.choice([None, 1]), id=_id(dice))
         case 12:
             value = dice.choice([None, {"deep": [1.0, 2**65, None]}, "x"])
-            return SetMemory(task=task, key=dice.choice("ab"), value=value)
+            return SetMemory(task=task, key=dice.choice("ab"), value=value, id=_id(dice))
         case _:
             return _any_report(dice, world, task)
+
+
+def _id(dice: random.Random) -> str | None:
+    return dice.choice([None, None, f"m-{dice.randrange(9)}"])
 
 
 def _any_report(dice: random.Random, world: World, task: int) -> Report:
@@ -75,7 +84,8 @@ def _any_report(dice: random.Random, world: World, task: int) -> Report:
     changes = dice.choice([None, {}, {"title": "other", "m": None}])
     kind = dice.choice(["event", "event", "event", "waiting", "failed"])
     if kind == "failed":
-        return Report(task=task, kind="failed", error="broken", attempt=dice.choice([None, 1, 2]))
+        attempt = dice.choice([None, 1, 2])
+        return Report(task=task, kind="failed", error="broken", attempt=attempt, id=_id(dice))
     return Report(
         task=task,
         kind="waiting" if kind == "waiting" else "event",
@@ -85,7 +95,21 @@ def _any_report(dice: random.Random, world: World, task: int) -> Report:
         attempt=dice.choice([None, None, 1]),
         context=changes,
         schedules=(Schedule("leave", None, "30m"),) if dice.random() < 0.3 else (),
+        id=_id(dice),
     )
+
+
+def any_messages(dice: random.Random, world: World) -> Messages:
+    """What a routine says of a task, with a report now and then before the end."""
+    worked = [task.id for task in world.tasks.values() if task.status in WORKED_TASK]
+    task = dice.choice(worked) if worked and dice.random() < 0.95 else 1
+    said: list[Message] = [
+        Note(task=task, text="half way", id=_id(dice)),
+        SetMemory(task=task, key="a", value=dice.choice([None, 2**65]), id=_id(dice)),
+        _any_report(dice, world, task),
+    ]
+    dice.shuffle(said)
+    return Messages(task=task, said=tuple(said))
 
 
 def _payload(dice: random.Random) -> dict[str, Any] | None:
@@ -126,5 +150,7 @@ async def _one_step(dice: random.Random, world: World, twin: Twin) -> None:
         queues = tuple(world.graph.queue_of(state) for state in asked)
         most = dice.choice([1, 3])
         await twin.claim(Claim(supervisor="box", states=queues, request=request, max=most))
+    elif roll < 0.6:
+        await twin.tell(any_messages(dice, world))
     else:
         await twin.do([any_command(dice, world)])

@@ -15,7 +15,7 @@ from stateous.engine.commands import Claim, Command, FireTimer, Start
 from tests.control.twin import Twin
 from tests.databases import Clock, new_database
 from tests.engine.chance import Chance, Seeded
-from tests.engine.random_commands import SUPERVISORS, random_command, random_report
+from tests.engine.random_commands import SUPERVISORS, random_command, random_messages, random_report
 from tests.engine.random_graphs import random_graph
 from tests.engine.walking import QUEUES
 from tests.engine.world import World
@@ -48,13 +48,17 @@ class Walk:
         await self._twin.compare()
 
     async def _step(self) -> None:
-        match self._chance.one(("one", "one", "several", "claim", "work", "work", "later")):
+        match self._chance.one(
+            ("one", "one", "several", "messages", "claim", "work", "work", "later")
+        ):
             case "one":
                 await self._do(random_command(self._chance, self._twin.world))
             case "several":
                 world = self._twin.world
                 some = range(self._chance.one(range(2, 7)))
                 await self._do(*(random_command(self._chance, world) for _ in some))
+            case "messages":
+                await self._twin.tell(random_messages(self._chance, self._twin.world))
             case "claim":
                 most = self._chance.one(range(1, 5))
                 await self._claim(self._chance.one(SUPERVISORS), most=most)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeVar
 
 import msgspec
 
-from stateous.engine.answers import Granted
+from stateous.engine.answers import Granted, Told
 from stateous.engine.batch import Batch
 from stateous.engine.claiming import ClaimBatch
 from stateous.engine.commands import (
@@ -14,7 +15,10 @@ from stateous.engine.commands import (
     Command,
     EndLease,
     FireTimer,
+    Message,
+    Messages,
     Note,
+    Release,
     Report,
     SetMemory,
 )
@@ -23,6 +27,8 @@ from stateous.model.refusals import Refusal
 from stateous.store.store import Store
 from tests.databases import Clock
 from tests.engine.world import World
+
+Own = TypeVar("Own", bound=Command)
 
 
 class Twin:
@@ -42,10 +48,21 @@ class Twin:
         assert not batch.faults
         theirs = self.world.do_together(list(commands))
         for command, mine, other in zip(commands, batch.answers, theirs, strict=True):
-            assert type(mine) is type(other), (command, mine, other)
-            if isinstance(other, Refusal):
-                assert isinstance(mine, Refusal)
-                assert mine.code == other.code, command
+            _compare_answers(command, mine, other)
+
+    async def tell(self, messages: Messages) -> None:
+        """Decide messages in both: each is answered alike."""
+        own = Messages(
+            task=self._own_task(messages.task),
+            said=tuple(self._own(message) for message in messages.said),
+        )
+        batch = Batch(self.world.rules, [own])
+        await self.store.batch_decide(batch)
+        assert not batch.faults
+        (mine,), theirs = batch.answers, self.world.tell(messages)
+        assert isinstance(mine, Told)
+        for message, result, other in zip(messages.said, mine.results, theirs.results, strict=True):
+            _compare_answers(message, result, other)
 
     async def claim(self, claim: Claim) -> None:
         """Claim in both: the grants are the same, but for the numbers of tasks."""
@@ -119,10 +136,21 @@ class Twin:
         written = msgspec.to_builtins({**other.data, "task": None}, str_keys=True)
         assert msgspec.to_builtins({**own.data, "task": None}) == written
 
-    def _own(self, command: Command) -> Command:
+    def _own(self, command: Own) -> Own:
         match command:
-            case Report() | Note() | SetMemory() | EndLease():
-                own = self.task_ids.get(command.task, command.task + 10**9)
-                return msgspec.structs.replace(command, task=own)
+            case Report() | Note() | SetMemory() | Release() | EndLease():
+                return msgspec.structs.replace(command, task=self._own_task(command.task))
             case _:
                 return command
+
+    def _own_task(self, task: int) -> int:
+        return self.task_ids.get(task, task + 10**9)
+
+
+def _compare_answers(command: Command, mine: object, other: object) -> None:
+    assert type(mine) is type(other), (command, mine, other)
+    if isinstance(other, Refusal):
+        assert isinstance(mine, Refusal)
+        assert mine.code == other.code, command
+        if isinstance(command, Message) and command.id is not None:
+            assert mine.sentence == other.sentence or "task" in mine.sentence

@@ -5,14 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import msgspec
+
 from stateous.engine.commands import (
     Cancel,
     Command,
     EndLease,
     Fire,
     FireTimer,
+    Message,
+    Messages,
     Note,
     Pause,
+    Release,
     Report,
     Resume,
     SetMemory,
@@ -68,7 +73,37 @@ def random_report(chance: Chance, world: World) -> Report:
         schedules=tuple(_schedule(chance) for _ in range(chance.one((0, 0, 1, 2)))),
         attempt=attempt,
         supervisor=likely(chance, names, [None, *SUPERVISORS]),
+        id=_id(chance, "r"),
     )
+
+
+def random_messages(chance: Chance, world: World) -> Messages:
+    """A few messages of one task; most often the last one is a report, and now and then one was sent before."""
+    some = range(chance.one(range(1, 4)))
+    said: list[Message] = [_write(chance, world) for _ in some]
+    said.append(random_report(chance, world))
+    if happens(chance, 1, 4):
+        said.insert(0, said.pop())
+    task, attempt = said[0].task, said[0].attempt
+    return Messages(
+        task=task,
+        said=tuple(msgspec.structs.replace(each, task=task, attempt=attempt) for each in said),
+    )
+
+
+def _id(chance: Chance, kind: str) -> str | None:
+    """An id that a message of this kind may have had before; mostly none."""
+    return f"{kind}{chance.one(range(3))}" if happens(chance, 1, 4) else None
+
+
+def _write(chance: Chance, world: World) -> Note | SetMemory:
+    """A line of progress, or a key of the memory."""
+    task, attempt = _task(chance, world)
+    if happens(chance, 1, 2):
+        return Note(task=task, text="half done", attempt=attempt, id=_id(chance, "n"))
+    values: list[Any] = [None, 1, {"a": []}]
+    value, key = chance.one(values), chance.one(("x", "y"))
+    return SetMemory(task=task, key=key, value=value, attempt=attempt, id=_id(chance, "m"))
 
 
 def _fire(chance: Chance, world: World) -> Command:
@@ -105,16 +140,15 @@ def _steering(chance: Chance, world: World) -> Command:
 
 
 def _other(chance: Chance, world: World) -> Command:
-    """Notes, memory, and what the clock may find too late."""
+    """Notes, memory, tasks that are given back, and what the clock may find too late."""
     task, attempt = _task(chance, world)
-    match chance.one(range(4)):
-        case 0:
-            return Note(task=task, text="half done", attempt=attempt)
-        case 1:
-            values: list[Any] = [None, 1, {"a": []}]
-            value, key = chance.one(values), chance.one(("x", "y"))
-            return SetMemory(task=task, key=key, value=value, attempt=attempt)
+    match chance.one(range(5)):
+        case 0 | 1:
+            return _write(chance, world)
         case 2:
+            supervisor = chance.one(SUPERVISORS)
+            return Release(task=task, supervisor=supervisor, attempt=attempt)
+        case 3:
             return EndLease(task)
         case _:
             timer = likely(chance, list(world.timers), [999])

@@ -20,7 +20,7 @@ from tests.engine.walking import Walk
 DEEP = bool(os.environ.get("STATEOUS_DEEP"))
 SEEDS = random.sample(range(10**9), 20_000) if DEEP else range(200)
 CHUNK = 20
-STEPS = ("one", "one", "one", "several", "claim", "work", "work", "later")
+STEPS = ("one", "one", "one", "several", "messages", "claim", "work", "work", "later")
 
 
 class Engine(RuleBasedStateMachine):

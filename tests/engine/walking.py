@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from stateous.engine.answers import Answer, Done, Moved, Started
-from stateous.engine.commands import Command, Fire, Report, Start
+from stateous.engine.commands import Command, Fire, Message, Note, Report, SetMemory, Start
 from stateous.engine.lifecycles import LIVE_TOKEN
 from stateous.model.refusals import (
     AttemptOver,
@@ -22,7 +22,7 @@ from stateous.model.refusals import (
 )
 from tests.engine.chance import Chance
 from tests.engine.graphs import Json
-from tests.engine.random_commands import SUPERVISORS, random_command, random_report
+from tests.engine.random_commands import SUPERVISORS, random_command, random_messages, random_report
 from tests.engine.world import World
 
 ENDS = {"completed", "failed", "cancelled"}
@@ -84,6 +84,17 @@ class Walk:
             assert _said(answer) == _said(other)
         assert self.world.moment() == twin.moment()
 
+    def messages(self, chance: Chance) -> None:
+        """Messages of one task are decided as if each had come alone."""
+        messages = random_messages(chance, self.world)
+        twin = self.world.twin()
+        alone = [twin.do(message) for message in messages.said]
+        told = self.world.tell(messages)
+        for message, answer, other in zip(messages.said, told.results, alone, strict=True):
+            self._check_answer(message, answer)
+            assert _said(answer) == _said(other)
+        assert self.world.moment() == twin.moment()
+
     def claim(self, chance: Chance) -> None:
         """A supervisor claims, perhaps once more with the same request."""
         states = chance.one([QUEUES, QUEUES, QUEUES[:3], QUEUES[4:]])
@@ -140,6 +151,23 @@ class Walk:
             used = (command.token, command.key)
             assert answer.duplicate == (used in self._used), "a key is applied at most once"
             self._used.add(used)
+        if isinstance(command, Report | Note | SetMemory) and command.id is not None:
+            self._check_repeat(command, answer)
+
+    def _check_repeat(self, message: Message, answer: Answer | Refusal) -> None:
+        """Once its ledger has a message's id, a repeat is answered alike, and writes nothing."""
+        task = self.world.tasks.get(message.task)
+        if task is None:
+            return
+        entries = self.world.ledger[task.token]
+        known = any(entry.key == f"\x01{message.id}" for entry in entries)
+        assert known or isinstance(answer, (*WITHOUT_A_TRACE, Done))
+        if known:
+            again = self.world.twin()
+            repeated = again.do(message)
+            assert type(repeated) is type(answer)
+            assert isinstance(answer, Refusal) <= (_said(repeated) == _said(answer))
+            assert again.moment() == self.world.moment()
 
 
 def _said(answer: Answer | Refusal) -> Any:
