@@ -28,6 +28,13 @@ def graph_of(checked: Checked) -> Graph:
         return parse_graph(document_of(checked))
     except InvalidGraph as error:
         raise InvalidWorkflow(main.name, [str(error)]) from error
+    except UnicodeEncodeError as error:
+        problem = (
+            f"a text holds half a character, {error.object[error.start]!a}, which JSON cannot hold"
+        )
+        raise InvalidWorkflow(main.name, [problem]) from error
+    except ValueError as error:
+        raise InvalidWorkflow(main.name, ["a number has too many digits"]) from error
 
 
 def document_of(checked: Checked) -> Document:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import ModuleType
 
@@ -92,9 +92,7 @@ def _main_of(module: ModuleType, path: Path) -> Workflow:
     }
     if not found:
         raise NoWorkflow(f"{path} has no workflow: write name = Workflow('name', …)")
-    run: set[int] = set()
-    for workflow in found.values():
-        _run_below(workflow, run)
+    run = _run_below(found.values())
     mains = [workflow for key, workflow in found.items() if key not in run]
     if len(mains) == 1:
         return mains[0]
@@ -106,10 +104,15 @@ def _main_of(module: ModuleType, path: Path) -> Workflow:
     )
 
 
-def _run_below(workflow: Workflow, run: set[int]) -> None:
-    """Add the ids of all that a workflow runs, however deep, but itself."""
-    for state in workflow.states:
-        for child in workflows_in(state):
-            if child is not workflow and id(child) not in run:
-                run.add(id(child))
-                _run_below(child, run)
+def _run_below(workflows: Iterable[Workflow]) -> set[int]:
+    """The ids of all that workflows run, however deep. That one runs itself is told of it elsewhere."""
+    run: set[int] = set()
+    waiting = list(workflows)
+    while waiting:
+        workflow = waiting.pop()
+        for state in workflow.states:
+            for child in workflows_in(state):
+                if child is not workflow and id(child) not in run:
+                    run.add(id(child))
+                    waiting.append(child)
+    return run

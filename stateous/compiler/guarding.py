@@ -12,7 +12,7 @@ import msgspec
 
 from stateous.compiler.comparing import comparison_mistakes
 from stateous.compiler.models import ModelSchemas
-from stateous.compiler.problems import Problem
+from stateous.compiler.problems import Problem, guard_shown
 from stateous.compiler.proof.findings import (
     Findings,
     Gap,
@@ -79,7 +79,10 @@ def guarding_of(flows: Mapping[str, Resolved], models: ModelSchemas) -> Guarding
     return Guarding(
         findings=findings,
         mistakes=tuple(
-            (workflow, Problem(f"the guard {way.when!r} of {way} {mistake}", (way.declared,)))
+            (
+                workflow,
+                Problem(f"the guard {guard_shown(way.when)} of {way} {mistake}", (way.declared,)),
+            )
             for workflow, way, mistake in mistakes
         ),
         overlaps=tuple(_problems(findings.overlaps, ways)),

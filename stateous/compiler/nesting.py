@@ -25,8 +25,9 @@ class Nest(msgspec.Struct, frozen=True):
     state: WorkflowState
     child: Workflow
     chain: tuple[str, ...]
+    above: int
     shortest: int
-    """Characters of the child's id when the main token's id has one, and all visits are the first."""
+    """Characters of the parent's and the child's id, when the main token's id has one and each visit is the first."""
 
 
 def nesting_problems(flows: Mapping[str, Resolved]) -> Iterator[Problem]:
@@ -34,7 +35,7 @@ def nesting_problems(flows: Mapping[str, Resolved]) -> Iterator[Problem]:
     for flow in flows.values():
         yield from _equal_ids(flow)
     for nest in _nests(flows):
-        if nest.shortest > LONGEST_ID:
+        if nest.above <= LONGEST_ID < nest.shortest:
             yield Problem(
                 f"the ids of tokens below {_arrows(nest.chain)} have at least {nest.shortest} characters, "
                 f"and {LONGEST_ID} are the most: shorten these names",
@@ -101,7 +102,7 @@ def _nests(flows: Mapping[str, Resolved]) -> Iterator[Nest]:
                 here = (*chain, state.name, child.name)
                 if child.name in flows and len(name) > len(chains.get(child.name, ("", ()))[0]):
                     chains[child.name] = (name, here)
-                yield Nest(state, child, here, len(name))
+                yield Nest(state, child, here, len(above), len(name))
 
 
 def _parents_first(flows: Mapping[str, Resolved]) -> list[Resolved]:
@@ -136,7 +137,8 @@ def _too_many(flows: Mapping[str, Resolved]) -> Iterator[Problem]:
         least[flow.name] = 0 if ends else min(counts, default=0)
     for flow in flows.values():
         for state in flow.workflow.states:
-            if started_by(state) > MOST_CHILDREN:
+            below = [least.get(child.name, 0) for child in run_by(state)]
+            if started_by(state) > MOST_CHILDREN >= max(below):
                 yield Problem(
                     f"state '{state.name}' starts at least {started_by(state)} child tokens at once, "
                     f"and {MOST_CHILDREN} are the most",

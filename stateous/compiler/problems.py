@@ -9,10 +9,12 @@ from typing import Any, Final
 
 import msgspec
 
+from stateous.model.guard_tokens import clipped
 from stateous.model.names import END, START
 from stateous.model.workflow import Declared, WorkflowEvent, WorkflowState
 
 _SHOWN: Final = 60
+_SHOWN_GUARD: Final = 120
 _NEAR: Final = 0.6
 
 
@@ -58,9 +60,13 @@ def called(thing: object) -> str:
     """What the author calls a state or an event, in quotes; START and END by their own names."""
     if isinstance(thing, WorkflowEvent | WorkflowState):
         return shown(thing.name)
-    if thing in (START, END):
-        return "START" if thing == START else "END"
-    return shown(thing)
+    names = {START: "START", END: "END"}
+    return names.get(thing, shown(thing)) if isinstance(thing, str) else shown(thing)
+
+
+def guard_shown(text: str | None) -> str:
+    """A guard in quotes, cut short."""
+    return repr(clipped(text or "", _SHOWN_GUARD))
 
 
 def shown(thing: Any) -> str:

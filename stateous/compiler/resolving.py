@@ -177,8 +177,10 @@ class _Resolving:
                 return f"which is an event of workflow {shown(other.name)}"
             case WorkflowState():
                 return "which is a state"
-            case list() | tuple() | set():
+            case list() | tuple():
                 return "which is a list: name each event by itself"
+            case set() | frozenset() | dict():
+                return "which is no list"
             case str() if given in OWN_EVENTS:
                 return "which only Stateous raises"
             case _:

@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator
 
 from stateous.compiler.paths import reached, roads_of, stuck
-from stateous.compiler.problems import Problem
+from stateous.compiler.problems import Problem, guard_shown
 from stateous.compiler.resolving import Resolved, Way
 from stateous.model.names import ERROR, JOINED, START, TIMEOUT
 from stateous.model.workflow import Declared
@@ -62,7 +62,7 @@ def never_reached(flow: Resolved, nevers: Collection[Way]) -> Iterator[Problem]:
 
 
 def _blocked(flow: Resolved, name: str, what: str, dead: list[Way]) -> Problem:
-    guards = " and ".join(repr(way.when) for way in dead)
+    guards = " and ".join(guard_shown(way.when) for way in dead)
     hold = "guard {} can never hold" if len(dead) == 1 else "guards {} can never hold"
     at = (flow.states[name].declared, *_at(dead))
     return Problem(f"state '{name}' {what}: the {hold.format(guards)}", at)
@@ -158,7 +158,7 @@ def _rivals(flow: Resolved) -> Iterator[Problem]:
             )
         for same in _alike(rivals):
             yield Problem(
-                f"{_number(same)} transitions from {place} have the guard {same[0].when!r}",
+                f"{_number(same)} transitions from {place} have the guard {guard_shown(same[0].when)}",
                 _at(same),
             )
 
