@@ -21,9 +21,12 @@ def supervise(
     ],
     *,
     log_format: Annotated[
-        Literal["text", "json"],
-        typer.Option(help="The log: sentences for people, or a JSON object a line."),
-    ] = "text",
+        Literal["text", "json"] | None,
+        typer.Option(
+            help="The log: sentences for people, or a JSON object a line.",
+            show_default="text, and what is worked on when stderr is a terminal",
+        ),
+    ] = None,
 ) -> None:
     """Run the routines of a folder until Ctrl-C: once lets them end, twice cancels them."""
     raise typer.Exit(_supervisor()(folder, log_format=log_format))

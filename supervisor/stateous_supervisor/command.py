@@ -27,21 +27,26 @@ from stateous_supervisor.log import Log, LogFormat, open_log
 from stateous_supervisor.loop import CANCEL_FOR, Supervisor
 from stateous_supervisor.outbox import Outbox
 from stateous_supervisor.routines import find_routines
+from stateous_supervisor.screen import Screen, is_terminal
 from stateous_supervisor.signals import Stop, wait_for_any
 from stateous_supervisor.stderr import Stderr
 from stateous_supervisor.steady import run_steadily
 
 
-def supervise(folder: Path, *, leash: int | None = None, log_format: LogFormat = "text") -> int:
+def supervise(
+    folder: Path, *, leash: int | None = None, log_format: LogFormat | None = None
+) -> int:
     """Run the routines of a folder until a signal, or until the other end of `leash` closes; the exit code.
 
+    Without a format for the log a terminal that is ours alone also shows the tasks that are worked on.
     Prints its own errors.
     """
     try:
         settings, contract = read_settings(folder), read_contract(folder)
-        log = open_log(log_format, write=Stderr().write)
-        with Outbox(folder) as outbox:
-            return _run(settings, contract, outbox, leash=leash, log=log)
+        watched = log_format is None and leash is None and is_terminal()
+        with Outbox(folder) as outbox, Screen() if watched else Stderr() as output:
+            log = open_log(log_format or "text", write=output.write)
+            return _run(settings, contract, outbox, leash=leash, output=output, log=log)
     except StateousError as problem:
         return _refused(problem)
     except KeyboardInterrupt:
@@ -54,7 +59,13 @@ def _refused(problem: StateousError) -> int:
 
 
 def _run(
-    settings: Settings, contract: Contract, outbox: Outbox, *, leash: int | None, log: Log
+    settings: Settings,
+    contract: Contract,
+    outbox: Outbox,
+    *,
+    leash: int | None,
+    output: Screen | Stderr,
+    log: Log,
 ) -> int:
     with asyncio.Runner() as runner:
         # The loop's own would be waited for, however long something that a routine gave to it takes.
@@ -62,7 +73,7 @@ def _run(
         runner.get_loop().set_default_executor(executor)
         stop = Stop(leash)
         try:
-            work = _supervise(settings, contract, outbox, stop=stop, log=log)
+            work = _supervise(settings, contract, outbox, stop=stop, output=output, log=log)
             code = run_steadily(runner, work, stop=stop.ask, log=log)
         except StateousError as problem:
             code = _refused(problem)
@@ -70,6 +81,7 @@ def _run(
         if asyncio.all_tasks(runner.get_loop()) or not _threads_end():
             # Something of a routine does not let itself be ended: to wait for it would be to not stop.
             outbox.close()
+            output.close()
             for stream in (sys.stdout, sys.stderr):
                 with suppress(OSError, ValueError):  # a routine may have closed it
                     stream.flush()
@@ -89,7 +101,13 @@ def _threads_end() -> bool:
 
 
 async def _supervise(
-    settings: Settings, contract: Contract, outbox: Outbox, *, stop: Stop, log: Log
+    settings: Settings,
+    contract: Contract,
+    outbox: Outbox,
+    *,
+    stop: Stop,
+    output: Screen | Stderr,
+    log: Log,
 ) -> int:
     stop.listen()
     try:
@@ -116,6 +134,7 @@ async def _supervise(
                 stop=stop,
                 log=log,
             )
+            output.shows(lambda: supervisor.runs)
             return await supervisor.run()
     finally:
         stop.ignore()

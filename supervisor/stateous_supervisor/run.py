@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from time import monotonic
 from typing import Literal
 
 from stateous.client.answers import Grant
@@ -17,12 +18,17 @@ from stateous_supervisor.ways import InThread, OnLoop, Way
 
 
 class Run:
-    """`running` until the report is written; `lost` once the control plane gave the task to nobody or another."""
+    """`running` until the report is written; `lost` once the control plane gave the task to nobody or another.
+
+    `begun` is the monotonic clock when it began.
+    """
 
     def __init__(
         self, grant: Grant, routine: Routine, *, name: str, mailbox: Mailbox, log: Log
     ) -> None:
         self.task = grant.task
+        self.grant = grant
+        self.begun = monotonic()
         self.running = True
         self.lost = False
         self._named = f"task {grant.task} of {grant.token}"

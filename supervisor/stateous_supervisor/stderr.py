@@ -1,11 +1,14 @@
-"""Where the log goes: stderr, on a file of our own that no routine can close."""
+"""Where the log goes when nobody watches: stderr, on a file of our own that no routine can close."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Sequence
 from select import select
 from threading import Lock
-from typing import Final
+from typing import Final, Self
+
+from stateous_supervisor.run import Run
 
 _PATIENCE: Final = 5.0
 """Seconds for a reader who is slow, when the file does not wait by itself."""
@@ -30,6 +33,15 @@ class Stderr:
                     rest = rest[self._written(self._file, rest) :]
             except OSError:
                 pass
+
+    def shows(self, runs: Callable[[], Sequence[Run]]) -> None:
+        """Nothing: a file is no terminal."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_ended: object) -> None:
+        self.close()
 
     def close(self) -> None:
         with self._order:
