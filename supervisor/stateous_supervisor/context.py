@@ -82,6 +82,7 @@ class RunContext:
     def __setitem__(self, key: str, value: object, /) -> None:
         if not isinstance(key, str):  # pyright: ignore[reportUnnecessaryIsInstance] - a user's key
             raise NotJson(f"the context's key {key!r:.80} is no text")
+        key = plain(key, "a key of the context")
         self._context[key] = self.changes[key] = plain(value, f"context.{key}", level=3)
 
     def __contains__(self, key: object, /) -> bool:

@@ -78,6 +78,8 @@ def test_a_change_that_json_cannot_hold_is_refused_and_named(ctx: RunContext) ->
         ctx["title"] = [b""]
     with pytest.raises(ValueError, match="no text"):
         ctx[1] = 2  # type: ignore[index]
+    with pytest.raises(ValueError, match="a key of the context holds half of a surrogate pair"):
+        ctx["\ud800"] = 2
     assert ctx.changes == {}
 
 
@@ -86,7 +88,12 @@ def test_notes_go_out_at_once(ctx: RunContext, written: Written) -> None:
     assert written == [("note", {"text": "half way", "attempt": 3})]
 
 
-@pytest.mark.parametrize("text", ["", "  \n", "x" * 501])
+def test_a_note_is_kept_without_what_no_database_keeps(ctx: RunContext, written: Written) -> None:
+    ctx.note("a\x00b\ud800c\x1b[2J")
+    assert written == [("note", {"text": "a\ufffdb\ufffdc\x1b[2J", "attempt": 3})]
+
+
+@pytest.mark.parametrize("text", ["", "  \n", "x" * 501, b"bytes", None])
 def test_a_note_has_1_to_500_characters(ctx: RunContext, written: Written, text: str) -> None:
     with pytest.raises(ValueError, match="1 to 500"):
         ctx.note(text)
@@ -110,7 +117,13 @@ def test_memory_goes_out_at_once(ctx: RunContext, written: Written) -> None:
         del ctx.memory["page"]
 
 
-@pytest.mark.parametrize("key", ["", "k" * 129])
+def test_a_memory_write_that_nobody_takes_is_refused(ctx: RunContext, written: Written) -> None:
+    with pytest.raises(ValueError, match=r"memory\.page is larger than a mebibyte"):
+        ctx.memory["page"] = "x" * 1_048_576
+    assert (written, ctx.memory["page"]) == ([], 4)
+
+
+@pytest.mark.parametrize("key", ["", "k" * 129, 1])
 def test_a_memory_key_has_1_to_128_characters(ctx: RunContext, key: str) -> None:
     with pytest.raises(ValueError, match="1 to 128"):
         ctx.memory[key] = 1
