@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import combinations
 from typing import Final
 
 import msgspec
 
-from stateous.compiler.problems import Problem, shown
+from stateous.compiler.naming import key_of
+from stateous.compiler.problems import Problem
 from stateous.compiler.resolving import Resolved
 from stateous.compiler.settings import run_by
 from stateous.model.names import END, LONGEST_ID, MOST_CHILDREN, START, child_id
@@ -66,27 +67,31 @@ def _equal_ids(flow: Resolved) -> Iterator[Problem]:
     """Child tokens whose ids differ only in case: these are one id."""
     parallel = [state for state in flow.workflow.states if state.parallel]
     for state in parallel:
-        for one, other in combinations(run_by(state), 2):
-            if one.name != other.name and _alike(one.name, other.name):
-                yield Problem(
-                    f"state '{state.name}' runs '{one.name}' and '{other.name}': their tokens would "
-                    "have one id, since its case does not count",
-                    (state.declared,),
-                )
-    for one, other in combinations(parallel, 2):
-        if one.name == other.name or not _alike(one.name, other.name):
-            continue
-        names = {shown(child.name).lower() for child in run_by(one)}
-        if any(shown(child.name).lower() in names for child in run_by(other)):
+        for alike in _alike(child.name for child in run_by(state)):
+            names = " and ".join(f"'{name}'" for name in alike)
             yield Problem(
-                f"the states '{one.name}' and '{other.name}' run the same workflow: its tokens would "
-                "have one id, since its case does not count",
-                (one.declared, other.declared),
+                f"state '{state.name}' runs {names}: their tokens would have one id, since its case does not count",
+                (state.declared,),
+            )
+    runs = {
+        key_of(state.name): {child.name.lower() for child in run_by(state)} for state in parallel
+    }
+    for alike in _alike(runs):
+        if any(runs[one] & runs[other] for one, other in combinations(alike, 2)):
+            names = " and ".join(f"'{name}'" for name in alike)
+            at = tuple(state.declared for state in parallel if key_of(state.name) in alike)
+            yield Problem(
+                f"the states {names} run the same workflow: its tokens would have one id, since its case does not count",
+                at,
             )
 
 
-def _alike(one: object, other: object) -> bool:
-    return isinstance(one, str) and isinstance(other, str) and one.lower() == other.lower()
+def _alike(names: Iterable[str]) -> Iterator[list[str]]:
+    """The groups of names that differ only in case."""
+    groups: dict[str, dict[str, None]] = {}
+    for name in names:
+        groups.setdefault(name.lower(), {})[name] = None
+    return (list(group) for group in groups.values() if len(group) > 1)
 
 
 def _nests(flows: Mapping[str, Resolved]) -> Iterator[Nest]:
