@@ -41,6 +41,19 @@ compact JSON. A part in brackets is there only when its field is there and is no
 
 _PART: Final = re.compile(r"\[(?P<maybe>[^\]]*)\]|\{(?P<field>\w+)\}")
 
+UNPRINTABLE: Final = (
+    r"\u0001-\u001f\u007f-\u00a0\u00ad\u0600-\u0605\u061c\u06dd\u070f\u0890-\u0891\u08e2\u1680\u180e"
+    r"\u2000-\u200f\u2028-\u202f\u205f-\u2064\u2066-\u206f\u3000\ue000-\uf8ff\ufeff\ufff9-\ufffb"
+    r"\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0001"
+    r"\U000e0020-\U000e007f\U000f0000-\U0010ffff"
+)
+"""The inside of a character class, for Python and for Postgres: controls, formats, spaces other than the
+common one, and what has a meaning only in private. Spelled out, because each Python knows another Unicode:
+two of them would say the same entry differently, and SQL could say it like neither. A null and half a
+surrogate pair are unprintable, too, and can be in no database."""
+
+_UNPRINTABLE: Final = re.compile(rf"[\x00\ud800-\udfff{UNPRINTABLE}]")
+
 
 def entry_sentence(kind: str, data: Mapping[str, Any]) -> str:
     """One line that says what the entry records.
@@ -68,10 +81,7 @@ def printable(text: str) -> str:
     """The text with every character that a terminal would act on written as an escape."""
     if text.isprintable():
         return text
-    return "".join(
-        char if char.isprintable() else char.encode("unicode_escape").decode("ascii")
-        for char in text
-    )
+    return _UNPRINTABLE.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
 
 
 def _said(value: object) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from stateous.store.resources import resource_folder
 
@@ -12,21 +12,44 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import Connection
 
 VERSION_TABLE = "stateous_version"
+_GRANTS = "stateous_view_grants"
 
 
 def run_script(connection: Connection, name: str) -> None:
-    """Run the script of this name that is written for the connection's database."""
-    dialect = "sqlite" if connection.dialect.name == "sqlite" else "postgres"
-    path = resource_folder("migrations") / dialect / f"{name}.sql"
-    text = path.read_text(encoding="utf-8")
-    cursor = connection.connection.cursor()
+    """Run the script of this name that is written for the connection's database.
+
+    On Postgres the views for people are dropped before, and made after the newest script: they are
+    written for its tables, and those of the versions in between had others.
+    """
+    cursor: Any = connection.connection.cursor()
     try:
-        # psycopg takes a whole script when it has no parameters; sqlite3 takes one statement, and its
-        # `executescript` would commit first.
-        for statement in statements_of(text) if dialect == "sqlite" else (text,):
-            cursor.execute(statement)
+        if connection.dialect.name == "sqlite":
+            # sqlite3 takes one statement, and its `executescript` would commit first.
+            for statement in statements_of(_text("sqlite", name)):
+                cursor.execute(statement)
+            return
+        from stateous.store.postgres import views  # noqa: PLC0415 - one of the two
+
+        # Several scripts may run one after the other, and only the first one meets the views.
+        grants = [*connection.info.get(_GRANTS, ()), *views.set_aside(cursor)]
+        connection.info[_GRANTS] = grants
+        # psycopg takes a whole script when it has no parameters.
+        cursor.execute(_text("postgres", name).encode())
+        if name == newest_script():
+            views.make(cursor, grants)
     finally:
         cursor.close()
+
+
+def newest_script() -> str:
+    """The name of the newest script; it is that of its file in `versions`."""
+    folder = resource_folder("migrations") / "versions"
+    return max(path.stem for path in folder.glob("[0-9]*_*.py"))
+
+
+def _text(dialect: str, name: str) -> str:
+    path = resource_folder("migrations") / dialect / f"{name}.sql"
+    return path.read_text(encoding="utf-8")
 
 
 def statements_of(script: str) -> Iterator[str]:

@@ -10,8 +10,9 @@ from pathlib import Path
 from stateous.store.passwords import without_password_of
 from stateous.store.store import CannotOpen, Store
 
-SCHEMA_NAME = re.compile(r"(?!pg_|information_schema\Z)[A-Za-z_][A-Za-z0-9_]{0,62}")
-"""What a schema may be called: an identifier that needs no thought in psql, and none of Postgres's own."""
+SCHEMA_NAME = re.compile(r"(?!pg_|information_schema\Z)[A-Za-z_][A-Za-z0-9_]{0,56}")
+"""What a schema may be called: an identifier that needs no thought in psql, and none of Postgres's own. The
+schema of its views has six characters more, and Postgres's names have 63 at most."""
 
 
 def open_store(url: str, *, schema: str = "stateous", clock: Callable[[], datetime]) -> Store:
@@ -29,7 +30,7 @@ def open_store(url: str, *, schema: str = "stateous", clock: Callable[[], dateti
         case "postgresql" | "postgres":
             if not SCHEMA_NAME.fullmatch(schema):
                 raise CannotOpen(
-                    f"{schema!r} cannot be a schema: use letters, digits and _, at most 63 characters, "
+                    f"{schema!r} cannot be a schema: use letters, digits and _, at most 57 characters, "
                     "and no name of Postgres's own"
                 )
             from stateous.store.postgres.store import PostgresStore  # noqa: PLC0415 - one of the two

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from unicodedata import category
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stateous.model.sentences import SENTENCES, entry_sentence, token_sentence
+from stateous.model.sentences import SENTENCES, entry_sentence, printable, token_sentence
+
+ACTED_ON = {"Cc", "Cf", "Co", "Cs", "Zl", "Zp", "Zs"}
+"""The categories of characters that a terminal acts on or does not show: not those of no character yet."""
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),
@@ -55,7 +60,21 @@ def test_an_error_of_many_lines_stays_one_line_and_colours_nothing() -> None:
 
 @given(st.sampled_from(sorted(SENTENCES)), st.dictionaries(FIELDS, JSON))
 def test_no_entry_is_ever_more_than_one_printable_line(kind: str, data: dict[str, object]) -> None:
-    assert entry_sentence(kind, data).isprintable()
+    said = entry_sentence(kind, data)
+    assert not [char for char in said if char != " " and category(char) in ACTED_ON]
+
+
+def test_what_is_unprintable_is_the_same_whatever_unicode_a_python_knows() -> None:
+    kept = [
+        chr(code)
+        for code in range(0x110000)
+        if chr(code) == printable(chr(code)) and category(chr(code)) in ACTED_ON
+    ]
+    assert kept == [" "]
+    assert printable("new in Unicode 99: \U0001faff") == "new in Unicode 99: \U0001faff"
+    assert all(
+        printable(chr(code)) == chr(code) for code in range(0x110000) if chr(code).isprintable()
+    )
 
 
 @pytest.mark.parametrize(
