@@ -19,7 +19,7 @@ from stateous_supervisor.link import GaveUp, Link
 from stateous_supervisor.log import Log
 from stateous_supervisor.outbox import Outbox, Saved
 from stateous_supervisor.outbox_file import Message
-from stateous_supervisor.outcome import failed_instead, said_in
+from stateous_supervisor.outcome import failed_instead, read_report
 from stateous_supervisor.post import MOST, ROOM, Post
 from stateous_supervisor.signals import wait_for_any
 
@@ -103,7 +103,9 @@ class Delivery:
     def _worked(self, task: asyncio.Task[None]) -> None:
         self._at_work.discard(task)
         if not task.cancelled() and (problem := task.exception()) is not None:
-            self._log.error("the supervisor failed on messages", exc_info=problem)
+            self._log.error(
+                "the supervisor failed on messages", kind="delivery.broken", exc_info=problem
+            )
 
     async def _send(self, letters: Sequence[Letter]) -> None:
         """Send the letters of some tasks, and see to what is answered."""
@@ -165,11 +167,14 @@ class Delivery:
             self._say_refused(message, refusal, fate)
             return self._fail_instead(letter, refusal) if fate is Fate.FAILED else fate
         if fate is Fate.ANSWERED and message.kind == "report":
+            report = read_report(message.body)
             self._log.info(
-                f"{named(message)}: reported {said_in(message.body)}",
+                f"{named(message)}: reported {report.said}",
                 kind="task.reported",
                 task=message.task,
                 token=message.token,
+                outcome=report.kind,
+                reported=report.event or None,
             )
         return fate
 
@@ -221,7 +226,11 @@ class Delivery:
             try:
                 await self._post.beat(tasks)
             except Refusal as refusal:
-                self._log.warning(f"the control plane refused a heartbeat: {refusal.sentence}")
+                self._log.warning(
+                    f"the control plane refused a heartbeat: {refusal.sentence}",
+                    kind="heartbeat.refused",
+                    code=refusal.code,
+                )
             except GaveUp:
                 pass
 

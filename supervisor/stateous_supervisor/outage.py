@@ -34,7 +34,9 @@ class Outage:
             is_news = wait > self._said
             self._said = max(self._said, wait)
         if is_news:
-            self._log.warning(f"{why}; trying again in {wait:g}s")
+            self._log.warning(
+                f"{why}; trying again in {wait:g}s", kind="control_plane.away", wait=wait
+            )
 
     def answered(self, sender: object) -> None:
         """A call that had failed was answered."""
@@ -44,7 +46,9 @@ class Outage:
             if is_over:
                 self._said = 0.0
         if is_over:
-            self._log.info(f"the control plane at {self._url} answers again")
+            self._log.info(
+                f"the control plane at {self._url} answers again", kind="control_plane.back"
+            )
         for call in self._returned:
             call()
 

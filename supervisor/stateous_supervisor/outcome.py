@@ -144,7 +144,7 @@ def report_body(
     return _encode(body)
 
 
-class _Report(msgspec.Struct):
+class Report(msgspec.Struct, frozen=True):
     """What is read back of a report's body."""
 
     kind: str
@@ -153,23 +153,29 @@ class _Report(msgspec.Struct):
     attempt: int | None = None
     supervisor: str | None = None
 
+    @property
+    def said(self) -> str:
+        """It in a log line: `passed`, `waiting`, `failed: …`."""
+        match self.kind:
+            case "event":
+                return self.event
+            case "failed":
+                return f"failed: {self.error.partition(chr(10))[0][:200]}"
+            case kind:
+                return kind
 
-def said_in(report: bytes) -> str:
-    """A report in a log line: `passed`, `waiting`, `failed: …`."""
-    body = msgspec.json.decode(report, type=_Report)
-    match body.kind:
-        case "event":
-            return body.event
-        case "failed":
-            return f"failed: {body.error.partition(chr(10))[0][:200]}"
-        case kind:
-            return kind
+
+def read_report(body: bytes) -> Report:
+    return _decode(body)
 
 
 def failed_instead(report: bytes, why: str) -> bytes | None:
     """The report that the attempt failed, in place of one that nobody takes; None if it says so already."""
-    body = msgspec.json.decode(report, type=_Report)
+    body = read_report(report)
     if body.kind == "failed":
         return None
     instead = {"kind": "failed", "error": clean(why), "attempt": body.attempt}
     return _encode({**instead, "supervisor": body.supervisor})
+
+
+_decode = msgspec.json.Decoder(Report).decode

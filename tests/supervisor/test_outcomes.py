@@ -20,8 +20,8 @@ from stateous_supervisor.outcome import (
     failed_instead,
     failure_of,
     outcome_of,
+    read_report,
     report_body,
-    said_in,
 )
 
 REVIEW = StateRef("review", emits=("reviewed", "skipped"))
@@ -231,4 +231,4 @@ def test_a_refused_report_is_followed_by_a_failed_one_of_the_same_attempt() -> N
 )
 def test_a_report_is_said_in_a_few_words(outcome: Outcome, said: str) -> None:
     report = report_body(outcome, context={}, schedules=[], attempt=1, supervisor="box")
-    assert said_in(report) == said
+    assert read_report(report).said == said
