@@ -9,7 +9,7 @@ import msgspec
 
 from stateous.compiler.naming import key_of, name_problems
 from stateous.compiler.problems import Problem, called, near, shown
-from stateous.compiler.settings import run_by, setting_problems
+from stateous.compiler.settings import setting_problems
 from stateous.model.guards import Guard, GuardError, parse_guard
 from stateous.model.names import END, JOINED, OWN_EVENTS, ROUTED_OWN_EVENTS, START
 from stateous.model.workflow import (
@@ -19,8 +19,6 @@ from stateous.model.workflow import (
     WorkflowState,
     WorkflowTransition,
 )
-
-__all__ = ["LooseWay", "Resolved", "Way", "resolve", "run_by"]
 
 
 class Way(msgspec.Struct, frozen=True, kw_only=True):
