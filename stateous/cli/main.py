@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 from typer.exceptions import TyperException
 
-from stateous.cli import clock, initialise, serve, supervise, tokens
+from stateous.cli import clock, graph, initialise, serve, supervise, tokens
 from stateous.cli import compile as compiling
 from stateous.model.refusals import StateousError
 
@@ -24,6 +24,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("compile")(compiling.compile_)
+app.command("graph")(graph.graph)
 app.add_typer(initialise.app, name="init")
 app.command("serve")(serve.serve)
 app.command("supervise")(supervise.supervise)

@@ -42,6 +42,10 @@ PATIENCE = 15.0  # seconds for one try: a person tries again; a control plane an
 LOCAL = "http://127.0.0.1:8080"
 
 
+class NoToken(StateousError):
+    """What is asked for needs a token's id."""
+
+
 class NoOutcome(StateousError):
     """A report says neither or both of an event and a failure."""
 
@@ -121,10 +125,18 @@ def show(
     limit: Annotated[
         int, typer.Option(metavar="N", min=1, max=1000, help="At most so many.")
     ] = 100,
+    graph: Annotated[
+        bool, typer.Option("--graph", help="Draw where the token is, as Mermaid; with an ID only.")
+    ] = False,
     url: Url = LOCAL,
 ) -> None:
     """Show one token, or list tokens, the one that moved last first."""
+    if graph and token is None:
+        raise NoToken("a picture is of one token: add its ID to --graph")
     with _client(url) as client:
+        if graph and token is not None:
+            typer.echo(_picture(client, token), nl=False)
+            return
         if token is not None:
             _show(client.get(token))
             return
@@ -162,6 +174,17 @@ def cancel(token: Id, *, url: Url = LOCAL) -> None:
     """Cancel a token and its children."""
     with _client(url) as client:
         _show(client.cancel(token))
+
+
+def _picture(client: Client, token: str) -> str:
+    from stateous.cli.trails import trail_of
+    from stateous.compiler.drawing.marks import Marks
+    from stateous.compiler.drawing.mermaid import mermaid_of
+    from stateous.model.graph import parse_graph
+
+    found = client.get(token)
+    served = parse_graph(client.workflow())
+    return mermaid_of(served, Marks(), trail_of(found, client.history(token), served))
 
 
 @contextmanager

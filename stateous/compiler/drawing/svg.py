@@ -67,9 +67,8 @@ def svg_of(graph: Graph, marks: Marks) -> str:
 
 
 def _frame(frame: Frame) -> Iterator[str]:
-    whole = tooltip(frame.title.whole)
     size = {"width": frame.width, "height": frame.height}
-    yield element("rect", whole, class_="frame", x=0.0, y=0.0, rx=10.0, **size)
+    yield element("rect", class_="frame", x=0.0, y=0.0, rx=10.0, **size)
     yield text(frame.title, PADDING, 8.0, anchor="start")
     for leaving in frame.exits:
         for way in leaving.lines:
