@@ -42,6 +42,11 @@ class Claiming:
         self._may_wait = True
         self._looking: asyncio.Task[None] | None = None
 
+    @property
+    def waiting(self) -> int:
+        """How many claims wait for a task, those included that look for one now."""
+        return len(self._waiters)
+
     async def claim(self, claim: Claim, *, wait: float = 0.0) -> Granted:
         """What the claim got within `wait` seconds, empty if no task is ready.
 

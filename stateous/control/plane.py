@@ -134,6 +134,11 @@ class Plane:
             if not isinstance(answer, Refusal)
         )
 
+    @property
+    def waiting(self) -> int:
+        """How many claims wait for a task."""
+        return self._claims.waiting
+
     def end_waits(self) -> None:
         """Answer all claims that wait, and let none wait from now on: the server stops."""
         self._claims.hurry()

@@ -78,6 +78,9 @@ class Waiters:
         self._by_queue: dict[str, dict[Waiter, None]] = {}
         self._all: set[Waiter] = set()
 
+    def __len__(self) -> int:
+        return len(self._all)
+
     @property
     def queues(self) -> tuple[str, ...]:
         """The queues that somebody waits for."""

@@ -49,3 +49,51 @@ async def test_a_wrong_number_of_answers_stops_no_later_batch() -> None:
     with pytest.raises(ValueError, match="shorter"):
         await gatherer.submit(13)
     assert await gatherer.submit(4) == 8
+
+
+async def test_who_is_cancelled_before_its_batch_is_not_in_it() -> None:
+    doubler = Doubler()
+    gatherer: Gatherer[int, int] = Gatherer(doubler)
+    first, second, third = (asyncio.ensure_future(gatherer.submit(n)) for n in (1, 2, 3))
+    await asyncio.sleep(0)
+    second.cancel()
+    assert await asyncio.gather(first, third) == [2, 6]
+    assert doubler.batches == [[1, 3]]
+    only = asyncio.ensure_future(gatherer.submit(4))
+    await asyncio.sleep(0)
+    only.cancel()
+    await gatherer.settle()
+    assert doubler.batches == [[1, 3]]
+
+
+class Held:
+    """Handles a batch when it is let to."""
+
+    def __init__(self) -> None:
+        self.begun = asyncio.Event()
+        self.go_on = asyncio.Event()
+
+    async def __call__(self, items: Sequence[int]) -> Sequence[int | Exception]:
+        self.begun.set()
+        await self.go_on.wait()
+        self.go_on.clear()
+        return items
+
+
+async def test_to_settle_waits_for_a_batch_whose_callers_are_gone_and_for_nothing_later() -> None:
+    held = Held()
+    gatherer: Gatherer[int, int] = Gatherer(held)
+    await gatherer.settle()
+    gone = asyncio.ensure_future(gatherer.submit(1))
+    await held.begun.wait()
+    gone.cancel()
+    settling = asyncio.ensure_future(gatherer.settle())
+    await asyncio.sleep(0)
+    later = asyncio.ensure_future(gatherer.submit(2))
+    await asyncio.sleep(0)
+    assert not settling.done()
+    held.go_on.set()
+    await settling
+    assert not later.done()
+    held.go_on.set()
+    assert await later == 2
