@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import re
+from collections.abc import Iterator
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from stateous_supervisor.log import LONGEST_TRACEBACK, Log, LogFormat, open_log
 from stateous_supervisor.stderr import Stderr
+
+ROOT = Path(__file__).parents[2]
 
 
 def logged(log_format: LogFormat) -> tuple[Log, list[str]]:
@@ -88,3 +93,29 @@ def test_a_log_that_nobody_reads_does_not_stop_the_work() -> None:
     stderr.close()
     os.close(writing)
     Stderr(writing).write("stderr was closed before")
+
+
+def kinds_of(path: Path) -> Iterator[tuple[str, str | None]]:
+    """Each call of the log in a file, and the kind that it gives, None when it gives none."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            said = ast.unparse(node.func)
+            if said.endswith(("log.info", "log.warning", "log.error")):
+                kinds = [word.value for word in node.keywords if word.arg == "kind"]
+                kind = ast.unparse(kinds[0]).replace("'", "") if kinds else None
+                yield f"{path.name}, line {node.lineno}", kind
+
+
+def test_each_line_of_the_log_has_a_kind_that_the_docs_name() -> None:
+    page = (ROOT / "docs" / "cli.md").read_text()
+    written = [
+        each
+        for path in (ROOT / "supervisor" / "stateous_supervisor").glob("*.py")
+        for each in kinds_of(path)
+    ]
+    assert len(written) > 15
+    assert [where for where, kind in written if kind is None] == []
+    told = {kind for _, kind in written if kind is not None}
+    told.remove("f{message.kind}.refused")
+    told |= {"report.refused", "note.refused", "memory.refused"}
+    assert {kind for kind in told if f"`{kind}`" not in page} == set()
