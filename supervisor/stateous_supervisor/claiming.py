@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections.abc import Callable, Collection, Sequence
-from contextlib import suppress
+from threading import Lock
 from time import monotonic
 from typing import Final
 
@@ -55,6 +55,8 @@ class Claims:
         self._no_more = no_more
         self._log = log
         self.is_under_way = False
+        self._taking = Lock()
+        self._request: str | None = None
         self._changed = asyncio.Event()
         self._run = secrets.token_hex(8)
         self._count = 0
@@ -80,16 +82,21 @@ class Claims:
                 self._say(f"the control plane refused a claim: {refusal.sentence}", refusal)
                 await wait_for_any(self._no_more, within=REFUSED_FOR)
                 continue
-            strangers = [grant.task for grant in grants if grant.state not in self._states]
+            strangers = [grant for grant in grants if grant.state not in self._states]
             for grant in grants:
                 if grant.state in self._states:
                     self._start(grant)
-            if strangers:
-                await self._give_back(tasks=strangers)
+            await self._give_back(strangers)
             if len(grants) == len(strangers):
                 rest = begun_at + EMPTY_FOR - monotonic()
                 if rest > 0:
                     await wait_for_any(self._changed, self._no_more, within=rest)
+
+    def take_away(self) -> str | None:
+        """The request of the claim under way, if there is one: from now on its grants are not run. From any thread."""
+        with self._taking:
+            request, self._request = self._request, None
+        return request
 
     async def _claim(self, most: int) -> Sequence[Grant]:
         """The tasks of one claim that are to be run. Raises Refusal."""
@@ -99,13 +106,16 @@ class Claims:
         give_up = asyncio.Event()
         claiming = asyncio.create_task(self._link.ask(claim, until=give_up))
         self.is_under_way = True
+        self._request = request
         try:
             await wait_for_any(claiming, self._no_more)
-            if not self._no_more.is_set():
-                return claiming.result()
-            return await self._withdraw(request, claiming, give_up=give_up)
+            if self._no_more.is_set():
+                return await self._withdraw(request, claiming, give_up=give_up)
+            grants = claiming.result()
+            return grants if self.take_away() else await self._give_back(grants)
         finally:
             self.is_under_way = False
+            self._request = None
             claiming.cancel()
 
     async def _withdraw(
@@ -116,7 +126,6 @@ class Claims:
             try:
                 await self._release(request=request)
             except (NotFound, MethodNotAllowed):
-                # This control plane does not wait, and takes nothing back: what it gives is run.
                 give_up.set()
                 await asyncio.wait([claiming])
                 return self._granted(claiming)
@@ -125,10 +134,7 @@ class Claims:
             await asyncio.wait([claiming], timeout=WITHDRAWN_WITHIN)
             if claiming.done():
                 break
-        tasks = [grant.task for grant in self._granted(claiming)]
-        if tasks:
-            await self._give_back(tasks)
-        return ()
+        return await self._give_back(self._granted(claiming))
 
     def _granted(self, claiming: asyncio.Task[tuple[Grant, ...]]) -> Sequence[Grant]:
         """What a claim was granted, as far as it was answered."""
@@ -136,13 +142,19 @@ class Claims:
             return ()
         return claiming.result()
 
-    async def _give_back(self, tasks: Sequence[int]) -> None:
-        """Give tasks back that will not be run; where that cannot be, their leases end."""
-        with suppress(NotFound, MethodNotAllowed, GaveUp):
-            await self._release(tasks=tasks)
+    async def _give_back(self, grants: Sequence[Grant]) -> Sequence[Grant]:
+        """Give tasks back that were not begun; returns them where that cannot be: then they had better be run."""
+        try:
+            if grants:
+                await self._release(tasks=[grant.task for grant in grants])
+        except GaveUp:
+            pass  # their leases end
+        except (NotFound, MethodNotAllowed):
+            return grants
+        return ()
 
     async def _release(self, *, tasks: Sequence[int] = (), request: str | None = None) -> None:
-        """Raises NotFound and MethodNotAllowed where there is no such thing, and GaveUp."""
+        """Raises GaveUp, and NotFound or MethodNotAllowed when this control plane takes nothing back."""
         release = calls.release(self._name, tasks=tasks, request=request)
         try:
             released = (await self._link.ask(release, until=_now())).released

@@ -18,9 +18,12 @@ from stateous.model.refusals import Refusal
 from stateous_supervisor.log import Log
 from stateous_supervisor.outage import Outage
 from stateous_supervisor.run import Run
+from stateous_supervisor.stuck import Stuck
 
 LEASE_FOR: Final = 120.0
 """Seconds of a lease when the control plane does not say."""
+MOST: Final = 1000
+"""Tasks that one request may name."""
 SHORTEST_TRY: Final = 2.0
 """Seconds that a heartbeat may take, however short a lease is."""
 
@@ -29,7 +32,8 @@ class Heartbeat:
     """Beats each quarter of a lease, from `start` to `stop`.
 
     `held` returns the runs whose tasks are worked on, `lost` is told those whose tasks are not ours any more,
-    `ended` is called at the end; all three in the thread. The log has what goes wrong.
+    `ended` is called at the end; all three in the thread, in which `stuck` looks before each heartbeat. The log
+    has what goes wrong.
     """
 
     def __init__(
@@ -40,6 +44,7 @@ class Heartbeat:
         held: Callable[[], Sequence[Run]],
         lost: Callable[[Sequence[Run]], None],
         ended: Callable[[], None],
+        stuck: Stuck,
         outage: Outage,
         log: Log,
     ) -> None:
@@ -48,6 +53,7 @@ class Heartbeat:
         self._held = held
         self._lost = lost
         self._ended = ended
+        self._stuck = stuck
         self._outage = outage
         self._log = log
         self._every = LEASE_FOR / 4
@@ -84,14 +90,14 @@ class Heartbeat:
 
     def _beat(self) -> float | None:
         """One heartbeat; returns in how many seconds to try again when there was no answer."""
-        held = self._held()
-        if not held:
-            self._end_of_failures(self._outage.forget)
-            return None
-        call = calls.beat(self._name, {run.task for run in held})
-        within = min(TRY_FOR, max(SHORTEST_TRY, self._every))
+        tell_end = self._outage.answered
         try:
-            answer = self._client.send_once(call, within=within)
+            self._stuck.look(self._client)
+            held = self._held()
+            for first in range(0, len(held), MOST):
+                self._beat_for(held[first : first + MOST])
+            if not held:
+                tell_end = self._outage.forget
         except Again as again:
             return self._failed(sentence_of(again, shown=self._client.url), again.retry_after)
         except NotStateous as foreign:
@@ -104,21 +110,21 @@ class Heartbeat:
             )
         except Exception as problem:  # noqa: BLE001 - the next heartbeat must come all the same
             self._log.error("a heartbeat failed", kind="heartbeat.failed", exc_info=problem)
-        else:
-            # Runs, not tasks: one that was queued again may be ours again by now, in another run.
-            if answer.lost:
-                lost = set(answer.lost)
-                self._lost([run for run in held if run.task in lost])
-        self._end_of_failures(self._outage.answered)
+        if self._tries:
+            self._tries = 0
+            tell_end(self)
         return None
+
+    def _beat_for(self, runs: Sequence[Run]) -> None:
+        call = calls.beat(self._name, {run.task for run in runs})
+        within = min(TRY_FOR, max(SHORTEST_TRY, self._every))
+        lost = set(self._client.send_once(call, within=within).lost)
+        # Runs, not tasks: a task that was queued again may be ours again by now, in another run.
+        if lost:
+            self._lost([run for run in runs if run.task in lost])
 
     def _failed(self, why: str, asked: float | None) -> float:
         self._tries += 1
         wait = min(nominal_wait(self._tries, retry_after=asked), self._every)
         self._outage.failed(self, why, wait=wait)
         return spread(wait)
-
-    def _end_of_failures(self, tell: Callable[[object], None]) -> None:
-        if self._tries:
-            self._tries = 0
-            tell(self)

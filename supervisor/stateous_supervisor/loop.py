@@ -21,6 +21,7 @@ from stateous_supervisor.outbox import Outbox
 from stateous_supervisor.routine import Routine
 from stateous_supervisor.run import Run, begins
 from stateous_supervisor.signals import Stop, wait_for_any
+from stateous_supervisor.stuck import Stuck
 
 CANCEL_FOR: Final = 2.0
 """Seconds for routines to be cancelled, and for what else ends with the supervisor."""
@@ -47,6 +48,7 @@ class Supervisor:
         self._link = link
         self._outbox = outbox
         self._routines = routines
+        self._settings = settings
         self._name = name = settings.name
         self._check = check
         self._outdated: StateousError | None = None
@@ -63,7 +65,7 @@ class Supervisor:
             link,
             name=name,
             states=routines,
-            free=lambda: settings.tasks - len(self._runs),
+            free=self._free,
             start=self._start,
             no_more=self._no_more,
             log=log,
@@ -75,6 +77,7 @@ class Supervisor:
             held=lambda: [run for run in self.runs if not run.lost],
             lost=lambda runs: self._in_loop(self._lose, runs),
             ended=lambda: self._in_loop(self._still.set),
+            stuck=Stuck(self._claims, name=name, log=log),
             outage=link.outage,
             log=log,
         )
@@ -130,6 +133,11 @@ class Supervisor:
         while self._runs:
             self._wake.clear()
             await self._wake.wait()
+
+    def _free(self) -> int:
+        """How many tasks may start. Those that wait for the answers to their reports are not counted, up to as many."""
+        tasks = self._settings.tasks
+        return min(tasks - self._running(), 2 * tasks - len(self._runs))
 
     def _start(self, grant: Grant) -> None:
         self._log.info(
