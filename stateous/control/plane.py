@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 import msgspec
 
 from stateous.control.advancing import Advancer
+from stateous.control.attendance import Attendance
 from stateous.control.claiming import Claiming
 from stateous.control.clocks import ManualClock
 from stateous.control.heartbeats import HeartbeatLane
@@ -51,23 +52,28 @@ class Plane:
         self._claims = Claiming(store, rules)
         self._lane = TokenLane(store, rules, rest_for=rest_for, ready=self._claims.wake)
         self._heartbeats = HeartbeatLane(store, clock=clock, lease_for=rules.lease_for)
+        self._attendance = Attendance(store)
         self.ticker = Ticker(store, self._lane, clock=clock)
         self.advancer: Advancer | None = None
         if isinstance(clock, ManualClock):
             self.advancer = Advancer(store, self.ticker, clock=clock)
         self._ticking: asyncio.Task[None] | None = None
+        self._attending: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
         """Start the clock, unless it is moved by hand."""
+        loop = asyncio.get_running_loop()
+        self._attending = loop.create_task(self._attendance.run())
         if self.advancer is None:
-            self._ticking = asyncio.get_running_loop().create_task(self.ticker.run())
+            self._ticking = loop.create_task(self.ticker.run())
 
     async def stop(self) -> None:
         """Stop the clock, finish what is in flight, give the database back."""
-        if self._ticking is not None:
-            self._ticking.cancel()
-            await asyncio.wait([self._ticking])
-            self._ticking = None
+        for running in (self._ticking, self._attending):
+            if running is not None:
+                running.cancel()
+                await asyncio.wait([running])
+        self._ticking = self._attending = None
         await self._lane.drain()
         await self._claims.drain()
         await self._heartbeats.drain()
@@ -100,7 +106,8 @@ class Plane:
         self.check_serving()
         queues = tuple(dict.fromkeys(self.graph.queue_of(state) for state in claim.states))
         claim = msgspec.structs.replace(claim, states=queues)
-        granted = await self._claims.claim(claim, wait=wait)
+        with self._attendance.claims(claim.supervisor, queues):
+            granted = await self._claims.claim(claim, wait=wait)
         if not granted.grants:
             self.check_serving()
         return granted
@@ -146,6 +153,7 @@ class Plane:
     async def beat(self, beat: Beat) -> tuple[int, ...]:
         """Renew a supervisor's leases; the tasks that it lost, ascending."""
         self.check_serving()
+        self._attendance.beats(beat.supervisor)
         return await self._heartbeats.beat(beat)
 
     async def token(self, token: str) -> Token:

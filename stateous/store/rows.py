@@ -22,6 +22,7 @@ from stateous.engine.family import (
     Timer,
     Token,
 )
+from stateous.store.store import Seen
 
 _encoder = msgspec.json.Encoder()
 
@@ -193,3 +194,7 @@ def remembered_row(remembered: Remembered) -> Document:
         "request": remembered.request,
         "grants": json_text(remembered.grants),
     }
+
+
+def seen_row(seen: Seen) -> Document:
+    return {"name": seen.name, "states": json_or_null(seen.states), "ago": max(seen.ago, 0.0)}

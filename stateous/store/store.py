@@ -14,6 +14,9 @@ from stateous.engine.facts import Ask, ClaimAsk, Facts
 from stateous.engine.family import Entry, Remembered, Token
 from stateous.model.refusals import StateousError
 
+FORGOTTEN_AFTER = 30 * 24 * 3600
+"""Seconds after which a supervisor that nobody hears of any more is forgotten."""
+
 MOST_THAT_WAIT = 4
 """How many batches may wait for locks at a time, beside those that do not wait."""
 
@@ -68,6 +71,14 @@ class Beaten(msgspec.Struct, frozen=True):
 
     lost: tuple[int, ...]
     busy: tuple[int, ...]
+
+
+class Seen(msgspec.Struct, frozen=True, kw_only=True):
+    """A supervisor that was heard of `ago` seconds ago; `states` are the queues that it asks for, None: not known."""
+
+    name: str
+    states: tuple[str, ...] | None
+    ago: float
 
 
 class OnRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -126,6 +137,13 @@ class Store(Protocol):
         self, beats: Sequence[Beat], *, now: datetime, leased_until: datetime
     ) -> list[Beaten]:
         """Renew the leases of the tasks that each supervisor holds; one answer per beat, in order."""
+        ...
+
+    async def supervisors_see(self, seen: Sequence[Seen]) -> None:
+        """Write down, for people, which supervisors were heard of; each name once. Raises NotCommitted, NotServing.
+
+        The time is the database's own, whatever time decisions are made at.
+        """
         ...
 
     async def token_read(self, token: str) -> Token | None:

@@ -13,6 +13,7 @@ from psycopg_pool import PoolTimeout
 from stateous.engine.commands import Beat
 from stateous.model.refusals import NotServing
 from stateous.store.migrate import is_up_to_date
+from stateous.store.postgres.attendance import Attendance
 from stateous.store.postgres.batches import Batches, check_held
 from stateous.store.postgres.beats import Beats
 from stateous.store.postgres.claims import Claims
@@ -32,6 +33,7 @@ from stateous.store.store import (
     CannotOpen,
     ClaimBatch,
     OnRecord,
+    Seen,
 )
 from stateous.store.values import Row, latest_of
 
@@ -64,6 +66,7 @@ class PostgresStore(Reading):
         )
         self._claims = Claims(self._place, self._hold, load, seats=self._claim_seats, clock=clock)
         self._beats = Beats(self._hold, load, seats=self._beat_seats)
+        self._attendance = Attendance(self._hold, load, seats=self._beat_seats)
 
     @property
     def is_serving(self) -> bool:
@@ -169,6 +172,9 @@ class PostgresStore(Reading):
         self, beats: Sequence[Beat], *, now: datetime, leased_until: datetime
     ) -> list[Beaten]:
         return await self._beats.renew(beats, now=now, leased_until=leased_until)
+
+    async def supervisors_see(self, seen: Sequence[Seen]) -> None:
+        await self._attendance.see(seen)
 
     async def _rows(self, name: str, values: dict[str, Any] | None = None) -> Sequence[Row]:
         return await self._reads.rows(name, values)

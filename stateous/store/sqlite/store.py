@@ -28,6 +28,7 @@ from stateous.store.store import (
     ClaimBatch,
     NotCommitted,
     OnRecord,
+    Seen,
 )
 from stateous.store.values import Row, latest_of
 
@@ -135,6 +136,9 @@ class SqliteStore(Reading):
     ) -> list[Beaten]:
         call = partial(self._writer.tasks_beat, beats, now=now, leased_until=leased_until)
         return await self._decide(call)
+
+    async def supervisors_see(self, seen: Sequence[Seen]) -> None:
+        await self._decide(partial(self._writer.supervisors_see, seen))
 
     async def _rows(self, name: str, values: dict[str, Any] | None = None) -> list[Row]:
         """All rows of a statement that reads. Raises DatabaseBusy when the file cannot be read."""

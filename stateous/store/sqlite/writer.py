@@ -20,7 +20,7 @@ from stateous.store.beating import Beating
 from stateous.store.claiming import looks_of, queues_left, supervisors_of
 from stateous.store.gathering import Gathered
 from stateous.store.migrate import is_up_to_date
-from stateous.store.rows import time_text
+from stateous.store.rows import json_text, seen_row, time_text
 from stateous.store.serving import NO_ROW, serving_sentence
 from stateous.store.sqlite.files import (
     BUSY_FOR,
@@ -31,7 +31,15 @@ from stateous.store.sqlite.files import (
 )
 from stateous.store.sqlite.hold import IF_KILLED, Hold
 from stateous.store.sqlite.load import Load, run
-from stateous.store.store import Batch, Beaten, CannotOpen, ClaimBatch, NotCommitted
+from stateous.store.store import (
+    FORGOTTEN_AFTER,
+    Batch,
+    Beaten,
+    CannotOpen,
+    ClaimBatch,
+    NotCommitted,
+    Seen,
+)
 from stateous.store.wanted import wanted_by
 from stateous.store.writes import writes_of
 
@@ -179,6 +187,14 @@ class Writer:
             return beating.answers(
                 run(self._open, "tasks_beat", {**values, "epoch": self.hold.epoch})
             )
+
+    def supervisors_see(self, seen: Sequence[Seen]) -> None:
+        """As Store.supervisors_see."""
+        with self._transaction():
+            self._check()
+            rows = json_text([seen_row(each) for each in seen])
+            run(self._open, "supervisors_see", {"rows": rows, "epoch": self.hold.epoch})
+            run(self._open, "supervisors_forget", {"seconds": FORGOTTEN_AFTER})
 
     def _decide(self, batch: Decided, gathered: Gathered) -> Changes:
         """Decide until nothing more is needed, with one time for all."""
