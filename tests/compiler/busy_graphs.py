@@ -24,6 +24,28 @@ GUARDS = [
     "ctx['tier'] == 'gold' or payload.reason == 'customer asked for it'",
     "payload.kind != 'spam'",
 ]
+SCHEMAS: Json = {
+    "Customer": {
+        "type": "object",
+        "properties": {
+            "amount": {"type": "integer"},
+            "country": {"type": "string"},
+            "urgent": {"type": "boolean"},
+            "tier": {"enum": ["gold", "silver"]},
+        },
+        "required": ["amount", "country", "urgent", "tier"],
+    },
+    "Outcome": {
+        "type": "object",
+        "properties": {
+            "score": {"type": "integer", "minimum": 0, "maximum": 100},
+            "approved": {"type": "boolean"},
+            "reason": {"type": "string"},
+            "kind": {"type": "string"},
+        },
+        "required": ["score", "approved", "reason", "kind"],
+    },
+}
 CHILDREN = ("credit", "fraud", "references", "sanctions")
 
 
@@ -32,7 +54,13 @@ def busy_graph(size: int, *, seed: int) -> Json:
     chance = random.Random(seed)
     main = _road(chance, size, running=True)
     children = {name: _road(chance, chance.choice([2, 3, 4]), running=False) for name in CHILDREN}
-    return {"stateous": 1, "workflow": "onboarding", **main, "workflows": children, "schemas": {}}
+    return {
+        "stateous": 1,
+        "workflow": "onboarding",
+        **main,
+        "workflows": children,
+        "schemas": SCHEMAS,
+    }
 
 
 def _road(chance: random.Random, size: int, *, running: bool) -> Json:
@@ -61,8 +89,9 @@ def _road(chance: random.Random, size: int, *, running: bool) -> Json:
             ways.append(way(name, hub, "error"))
     events = {each["on"] for each in ways if "on" in each} - {"timeout", "error", "joined"}
     return {
+        "context": "Customer",
         "states": states,
-        "events": {event: {} for event in sorted(events)},
+        "events": {event: {"payload": "Outcome"} for event in sorted(events)},
         "transitions": ways,
     }
 

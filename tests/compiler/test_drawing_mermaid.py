@@ -13,6 +13,7 @@ from stateous.compiler.drawing.marks import Marks, marks_of
 from stateous.compiler.drawing.mermaid import mermaid_of
 from stateous.compiler.drawing.mermaid_text import label_of
 from stateous.compiler.drawing.sketch import sketch_of
+from stateous.compiler.drawing.svg import svg_of
 from stateous.compiler.drawing.trail import Trail
 from stateous.model.graph import Graph, parse_graph
 from tests.compiler.busy_graphs import busy_graph
@@ -199,6 +200,8 @@ def test_the_page_on_pictures_shows_the_graph_of_the_page_on_graph_files() -> No
     graph = parse_graph(document)
     shown = page.partition("```mermaid\n")[2].partition("```")[0]
     assert shown == mermaid_of(graph, marks_of(graph))
+    assert "](orders.svg)" in page
+    assert (docs / "orders.svg").read_text(encoding="utf-8") == svg_of(graph, marks_of(graph))
 
 
 def test_a_trail_in_a_child_marks_nothing_of_its_parent() -> None:

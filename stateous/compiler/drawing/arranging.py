@@ -54,9 +54,8 @@ def arrange(
 ) -> Arrangement:
     """Return where everything goes, right of and below `origin`.
 
-    The first box is where the workflow begins; the boxes `lowest` stand below all others.
-
-    The same input always gives the same answer.
+    The first box is where the workflow begins; the boxes `lowest` stand below all others. The same input
+    always gives the same answer.
     """
     arrows = [(line.source, line.target) for line in lines if line.target is not None]
     layers = layers_of(len(boxes), arrows)

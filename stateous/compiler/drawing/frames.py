@@ -76,10 +76,13 @@ def frame_of(sketch: Sketch, *, below: frozenset[str]) -> Frame:
     sizes = [_box_size(box) for box in sketch.boxes]
     runs = [tuple(child for child in box.runs if child in below) for box in sketch.boxes]
     exits = [children for children in dict.fromkeys(runs) if children]
-    lines = [Line(each.source, each.target, _label_size(each.blocks)) for each in sketch.arrows]
-    notes = [Line(note.box, None, note_size(note.block)) for note in sketch.notes]
+    lines = [
+        Line(each.source, each.target, _label_size(each.blocks), each.tone)
+        for each in sketch.arrows
+    ]
+    notes = [Line(note.box, None, note_size(note.block), note.tone) for note in sketch.notes]
     links = [
-        Line(box, len(sizes) + exits.index(children), None)
+        Line(box, len(sizes) + exits.index(children), None, "link")
         for box, children in enumerate(runs)
         if children
     ]

@@ -1,7 +1,7 @@
 """The grid of a drawing: layers of boxes and, between them, layers of labels; lines pass from each to the next.
 
-Lines to one box that come from the same side share their cells as soon as they are past their labels:
-they run together like the branches of a tree, and many ways to one place stay one line.
+Lines of one tone to one box that come from the same side share their cells as soon as they are past their
+labels: they run together like the branches of a tree, and many ways to one place stay one line.
 """
 
 from __future__ import annotations
@@ -26,14 +26,18 @@ class Line(msgspec.Struct, frozen=True):
     source: int
     target: int | None
     label: Size | None
+    tone: str
 
 
 class Cell(msgspec.Struct, frozen=True):
-    """What stands on a layer. `trunk` is set where a line only passes: those of one trunk are one line."""
+    """What stands on a layer. `trunk` is set where a line only passes: those of one trunk are one line.
+
+    A trunk is known by the box that it leads to, whether it leads up, and its tone.
+    """
 
     layer: int
     size: Size
-    trunk: tuple[int, bool] | None = None
+    trunk: tuple[int, bool, str] | None = None
 
 
 class Grid(msgspec.Struct, frozen=True):
@@ -54,16 +58,15 @@ PASSING = Size(0.0, 0.0, 0.0)
 def grid_of(boxes: Sequence[Size], lines: Sequence[Line], layers: Sequence[int]) -> Grid:
     """Return the grid. Boxes stand on even layers; a label stands next to where its line begins."""
     cells = [Cell(2 * layer, size) for layer, size in zip(layers, boxes, strict=True)]
-    trunks: dict[tuple[int, bool, int], int] = {}
+    trunks: dict[tuple[tuple[int, bool, str], int], int] = {}
     routes: list[list[int]] = []
     labels: list[int | None] = []
 
-    def passing(target: int, layer: int, *, up: bool) -> int:
-        key = (target, up, layer)
-        if key not in trunks:
-            trunks[key] = len(cells)
-            cells.append(Cell(layer, PASSING, (target, up)))
-        return trunks[key]
+    def passing(trunk: tuple[int, bool, str], layer: int) -> int:
+        if (trunk, layer) not in trunks:
+            trunks[trunk, layer] = len(cells)
+            cells.append(Cell(layer, PASSING, trunk))
+        return trunks[trunk, layer]
 
     for line in lines:
         first = 2 * layers[line.source]
@@ -78,7 +81,7 @@ def grid_of(boxes: Sequence[Size], lines: Sequence[Line], layers: Sequence[int])
         labels.append(label)
         if line.target is not None:
             between = range(first + step * len(route), last, step)
-            route += [passing(line.target, layer, up=up) for layer in between]
+            route += [passing((line.target, up, line.tone), layer) for layer in between]
             route.append(line.target)
         routes.append(route)
     links = {

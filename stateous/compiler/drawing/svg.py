@@ -73,7 +73,7 @@ def _frame(frame: Frame) -> Iterator[str]:
     for leaving in frame.exits:
         for way in leaving.lines:
             yield drawn_line(way, "link", f"runs {', '.join(map(one_line, leaving.runs))}")
-    # What is marked is drawn last, so that no other line of its trunk hides it.
+    # What is marked is drawn last, so that no other line hides it where they cross.
     for arrow in sorted(frame.arrows, key=lambda each: each.arrow.tone == "clash"):
         yield _arrow(arrow)
     for note in frame.notes:
