@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
 
 from stateous_supervisor.keeper import keep
 
@@ -18,7 +19,8 @@ def main(number: int) -> None:
     worker = os.fork()
     if worker:
         os.close(number)
-        os.setpgid(worker, worker)  # both do it, so that neither goes on before it is done
+        with suppress(OSError):  # it is over already
+            os.setpgid(worker, worker)  # both do it, so that neither goes on before it is done
         keep(worker)
     os.setpgid(0, 0)
     nothing = os.open(os.devnull, os.O_RDONLY)

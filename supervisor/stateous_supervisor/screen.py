@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from threading import Event, Thread
 from time import monotonic
 from typing import TYPE_CHECKING, Final, Self
@@ -21,6 +23,9 @@ if TYPE_CHECKING:
 _DRAWN: Final = 0.1
 _COUNTED: Final = 0.5
 """Seconds: the shortest time between two pictures, and the longest while something runs."""
+_ROOM: Final = 1 << 20
+_LONGEST: Final = 1 << 16
+"""Bytes that a routine may print before they are read, and characters of a line."""
 _ESCAPES: Final = re.compile(r"\x1b(\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)?|[@-Z\\-_])")
 
 
@@ -61,6 +66,8 @@ class Screen:
 
     def __enter__(self) -> Self:
         self._output, ours = os.pipe()
+        with suppress(AttributeError, OSError):  # Linux: C code may write a lot before we can read
+            fcntl.fcntl(ours, fcntl.F_SETPIPE_SZ, _ROOM)
         for number in self._captured:
             os.dup2(ours, number)
         os.close(ours)
@@ -86,7 +93,7 @@ class Screen:
 
     def _read_on(self) -> None:
         with os.fdopen(self._output, encoding="utf-8", errors="replace", newline="\n") as output:
-            for line in output:
+            while line := output.readline(_LONGEST):
                 shown = _ESCAPES.sub("", line).rstrip("\r\n").rpartition("\r")[2]
                 self.write(printable(shown.expandtabs()))
 

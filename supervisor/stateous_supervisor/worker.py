@@ -6,6 +6,7 @@ import signal
 import socket
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from importlib import import_module
 from inspect import isawaitable
 from pathlib import Path
@@ -39,10 +40,8 @@ def work(number: int) -> None:
         return
     signal.signal(signal.SIGTERM, _end)
     end, close = _run(job, _Desk(channel))
-    try:
+    with suppress(EOFError):  # what the routine began is put away, even when nobody listens
         channel.send(Ended(report=end.report, traceback=end.traceback))
-    except EOFError:
-        return
     close()
 
 

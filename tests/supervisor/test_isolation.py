@@ -188,7 +188,9 @@ class TestShortLeases:
         return timedelta(seconds=2)
 
     @pytest.mark.parametrize(
-        "text", [HANGS, IGNORES, KEEPS_THE_LOCK, STARTS_A_PROGRAM, FORKS, STUBBORN]
+        "text",
+        [HANGS, IGNORES, KEEPS_THE_LOCK, STARTS_A_PROGRAM, FORKS, STUBBORN],
+        ids=["hangs", "ignores", "keeps the lock", "starts a program", "forks", "stubborn"],
     )
     async def test_a_lost_task_ends_the_process_and_what_it_began(
         self, url: str, client: AsyncClient, tmp_path: Path, text: str
@@ -205,18 +207,21 @@ class TestShortLeases:
         assert not any("reported" in line for line in box.lines.said)
 
 
+@pytest.mark.parametrize("waits", ["def draft(ctx):", "async def draft(ctx):"])
 async def test_it_may_put_away_what_it_holds_when_it_is_ended(
-    url: str, client: AsyncClient, tmp_path: Path
+    url: str, client: AsyncClient, tmp_path: Path, waits: str
 ) -> None:
-    text = """def draft(ctx):
+    sleep = "await asyncio.sleep" if waits.startswith("async") else "time.sleep"
+    text = f"""{waits}
     say_pid()
     try:
-        time.sleep(600)
+        {sleep}(600)
     finally:
         (here / "put away").touch()
 """
+    routine = isolated(tmp_path, text, awaited=waits.startswith("async"))
     await client.start("A")
-    async with supervising(url, tmp_path, {"draft": isolated(tmp_path, text)}) as box:
+    async with supervising(url, tmp_path, {"draft": routine}) as box:
         pid = await pid_in(tmp_path)
         box.stop.ask()
         await box.says("stopping: no new tasks; waiting for 1 routine(s)")
@@ -226,10 +231,13 @@ async def test_it_may_put_away_what_it_holds_when_it_is_ended(
     assert (tmp_path / "put away").exists()
 
 
-async def test_it_is_ended_when_the_supervisor_is_killed(url: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("text", [KEEPS_THE_LOCK, STARTS_A_PROGRAM])
+async def test_it_is_ended_when_the_supervisor_is_killed(
+    url: str, tmp_path: Path, text: str
+) -> None:
     async with AsyncClient(url) as client:
         folder = make_folder(tmp_path / "box", url, checksum=(await client.health()).checksum)
-        (folder / "routines.py").write_text(HEAD + KEEPS_THE_LOCK)
+        (folder / "routines.py").write_text(HEAD + text)
         await client.start("A")
         with supervise(folder) as running:
             pid = await pid_in(folder)
