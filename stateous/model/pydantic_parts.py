@@ -1,11 +1,13 @@
-"""What the pydantic models of a contract need beside pydantic: fields that may be missing, and bytes in base64."""
+"""What the pydantic models of a contract need beside pydantic: fields that may be missing, bytes, durations."""
 
 from __future__ import annotations
 
 import base64
 import binascii
-from typing import Annotated, Any
+from datetime import timedelta
+from typing import Annotated, Any, cast
 
+import msgspec
 import pydantic
 
 
@@ -45,6 +47,10 @@ def _encoded(value: bytes) -> str:
     return base64.b64encode(value).decode()
 
 
+def _in_days(value: timedelta) -> str:
+    return cast("str", msgspec.to_builtins(value))
+
+
 Base64 = Annotated[
     bytes,
     pydantic.BeforeValidator(_decoded),
@@ -52,3 +58,6 @@ Base64 = Annotated[
     pydantic.WithJsonSchema({"type": "string", "contentEncoding": "base64"}),
 ]
 """Bytes that are base64 in JSON."""
+
+Duration = Annotated[timedelta, pydantic.PlainSerializer(_in_days, return_type=str)]
+"""A timedelta, in days and seconds in JSON: pydantic by itself writes 365 days as a year."""

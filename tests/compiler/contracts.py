@@ -46,11 +46,6 @@ GRAPH: Document = {
 }  # fmt: skip
 
 
-# A contract's classes live as long as its program. That of thousands are forgotten is nothing that users do,
-# and msgspec 0.23 does not always survive it.
-_MADE: list[ModuleType] = []
-
-
 def graph_with(schemas: Document, **others: object) -> Document:
     """The graph with more models, and with other keys."""
     document = copy.deepcopy(GRAPH)
@@ -75,7 +70,6 @@ def contract_module(
 ) -> Any:
     """The module of a graph's contract. What is looked up in it is known only when it runs."""
     module = ModuleType("contract")
-    _MADE.append(module)
     patch.setitem(sys.modules, "contract", module)
     text = contract_of(parse_graph(document), library)
     exec(compile(text, "contract.py", "exec"), vars(module))  # noqa: S102  # to see what it makes

@@ -241,7 +241,7 @@ KEY = "12345678-1234-4678-9234-567812345678"
 
 _TEXTS = {
     "moment": "2020-01-02T03:04:05Z", "local": "2020-01-02T03:04:05", "day": "2020-01-02", "hour": "03:04:05",
-    "long": "PT3S", "key": KEY, "key4": KEY, "price": "1.50", "raw": "é", "base64": "aGVsbG8=",
+    "long": "P365D", "key": KEY, "key4": KEY, "price": "1.50", "raw": "é", "base64": "aGVsbG8=",
     "url": "http://a.example", "address": "127.0.0.1", "path": "a/b",
 }  # fmt: skip
 

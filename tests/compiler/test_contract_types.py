@@ -33,7 +33,6 @@ ALIKE: list[tuple[object, str]] = [
     (text(format="date-time"), "datetime.datetime"),
     (text(format="date"), "datetime.date"),
     (text(format="time"), "datetime.time"),
-    (text(format="duration"), "datetime.timedelta"),
     (text(format="uuid"), "uuid.UUID"),
     (text(format="uuid4"), "uuid.UUID"),
     (text(format="decimal"), "decimal.Decimal"),
@@ -97,6 +96,7 @@ def test_each_schema_has_its_type(schema: object, written: str, library: Library
 DIFFERENT: list[tuple[object, str, str]] = [
     (text(contentEncoding="base64"), "bytes", "pydantic_parts.Base64"),
     (text(format="base64"), "bytes", "pydantic_parts.Base64"),
+    (text(format="duration"), "datetime.timedelta", "pydantic_parts.Duration"),
     (text(format="binary"), "str", "bytes"),
     ({"const": True}, "bool", "typing.Literal[True]"),
     ({"enum": [False, "a", 1]}, 'typing.Literal["a", 1] | bool', 'typing.Literal[False, "a", 1]'),
@@ -110,6 +110,7 @@ DIFFERENT: list[tuple[object, str, str]] = [
     (union(number(), {"const": 1}), "float | int", "float | typing.Literal[1]"),
     (union(whole(), {"const": 1}), "int", "int | typing.Literal[1]"),
     (union({"type": "array", "items": text()}, {"type": "array", "items": whole()}), "list[typing.Any]", "list[str] | list[int]"),
+    (union(whole(minimum=1), {"type": "array", "prefixItems": [text(minLength=1)], "minItems": 1}), "int | tuple[typing.Annotated[str, msgspec.Meta(min_length=1)]]", "typing.Annotated[int, pydantic.Field(ge=1)] | tuple[typing.Annotated[str, pydantic.Field(min_length=1)]]"),
     (union({"enum": ["a", 1]}, {"enum": ["b", 2]}), 'typing.Literal["a", "b"] | typing.Literal[1, 2]', 'typing.Literal["a", 1] | typing.Literal["b", 2]'),
 ]  # fmt: skip
 
@@ -178,7 +179,6 @@ DEFAULTS: list[tuple[object, str]] = [
     ({"type": "object", "default": {}}, "x: dict[str, typing.Any] = {}"),
     (text(format="date", default="2020-01-02"), "x: datetime.date = datetime.date(2020, 1, 2)"),
     (text(format="date-time", default="2020-01-02T03:04:05Z"), "x: datetime.datetime = datetime.datetime(2020, 1, 2, 3, 4, 5, tzinfo=datetime.timezone.utc)"),
-    (text(format="duration", default="P1DT1H"), "x: datetime.timedelta = datetime.timedelta(days=1, seconds=3600)"),
     (text(format="uuid", default="00000000-0000-0000-0000-000000000001"), 'x: uuid.UUID = uuid.UUID("00000000-0000-0000-0000-000000000001")'),
     (text(format="decimal", default="1.50"), 'x: decimal.Decimal = decimal.Decimal("1.50")'),
     ({"type": "array", "prefixItems": [whole()], "minItems": 1, "default": [1]}, "x: tuple[int] = (1,)"),
@@ -254,3 +254,10 @@ def test_a_default_and_another_key_stand_together() -> None:
 def test_a_remark_stands_below_its_field() -> None:
     assert line_of(text(description=" What it says. ")) == '"""What it says."""'
     assert line_of(text(description='It is "so"\n')) == "'It is \"so\"'"
+
+
+def test_a_duration_is_a_default_of_both_libraries() -> None:
+    schema = text(format="duration", default="P1DT1H")
+    value = "datetime.timedelta(days=1, seconds=3600)"
+    assert line_of(schema) == f"x: datetime.timedelta = {value}"
+    assert line_of(schema, library="pydantic") == f"x: pydantic_parts.Duration = {value}"

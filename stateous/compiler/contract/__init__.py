@@ -25,8 +25,10 @@ __all__ = [
     "Library",
     "children_names",
     "contract_of",
+    "docstring",
     "event_names",
     "state_names",
+    "written_value",
 ]
 
 

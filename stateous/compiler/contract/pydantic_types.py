@@ -15,6 +15,7 @@ class PydanticTypes(Spelling):
     library = "pydantic"
     types: ClassVar[Mapping[Name, str]] = {
         **TYPES,
+        "duration": "pydantic_parts.Duration",
         "base64": "pydantic_parts.Base64",
         "binary": "bytes",
     }

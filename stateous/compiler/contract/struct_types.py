@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import ClassVar, Final
 
+import msgspec
+
 from stateous.compiler.contract.kinds import (
     Either,
     Kind,
@@ -67,7 +69,11 @@ class StructTypes(Spelling):
 
     def union(self, kind: Either) -> str:
         alike: dict[str, list[Kind]] = {}
-        for member in _parts(kind):
+        members = _parts(kind)
+        if any(isinstance(member, Row) for member in map(seen_through, members)):
+            # msgspec 0.23 crashes when it collects garbage, if a tuple stands beside what has rules.
+            members = [_without_rules(member) for member in members]
+        for member in members:
             alike.setdefault(_json_of(member), []).append(member)
         if "float" in alike and all(
             isinstance(seen_through(each), Options) for each in alike.get("int", ())
@@ -120,6 +126,13 @@ def _parts(kind: Kind) -> list[Kind]:
         several = len(by_type) > 1
         parts += [Options(tuple(values)) for values in by_type.values()] if several else [member]
     return parts
+
+
+def _without_rules(kind: Kind) -> Kind:
+    core = seen_through(kind)
+    if isinstance(core, Scalar | Listing | Table) and core.rules:
+        return msgspec.structs.replace(core, rules=())
+    return kind
 
 
 def _json_of(kind: Kind) -> str:
