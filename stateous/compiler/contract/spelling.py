@@ -23,6 +23,7 @@ from stateous.compiler.contract.kinds import (
 from stateous.compiler.contract.literals import written_value
 
 ANY: Final = "typing.Any"
+_LARGEST_LITERAL: Final = 2**63 - 1
 
 TYPES: Final[Mapping[Name, str]] = {
     "str": "str",
@@ -71,7 +72,13 @@ class Spelling(ABC):
                 assert_never(kind)
 
     def options(self, values: tuple[str | int | bool, ...]) -> str:
-        return f"typing.Literal[{', '.join(map(written_value, values))}]"
+        """A literal of texts and numbers; neither library has one of numbers beyond 64 bits."""
+        numbers = [value for value in values if isinstance(value, int)]
+        large = any(abs(number) > _LARGEST_LITERAL for number in numbers)
+        if large:
+            values = tuple(value for value in values if isinstance(value, str | bool))
+        literal = f"typing.Literal[{', '.join(map(written_value, values))}]"
+        return union_of(([literal] if values else []) + (["int"] if large else []))
 
     def rules_of(self, name: Name, rules: Rules) -> Rules:  # noqa: ARG002 - a library may know fewer
         """The rules that the library checks for a scalar."""

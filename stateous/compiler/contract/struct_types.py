@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import ClassVar, Final
+from typing import ClassVar
 
 import msgspec
 
@@ -25,8 +25,6 @@ from stateous.compiler.contract.rules import is_exact
 from stateous.compiler.contract.spelling import ANY, TYPES, Spelling, union_of
 from stateous.compiler.contract.tags import Tag
 
-_LARGEST_LITERAL: Final = 2**63 - 1
-
 
 class StructTypes(Spelling):
     """Types as msgspec takes them.
@@ -44,17 +42,10 @@ class StructTypes(Spelling):
         self._tags = tags
 
     def options(self, values: tuple[str | int | bool, ...]) -> str:
-        """A literal of texts and whole numbers; it knows none of bools or very large numbers."""
+        """It knows no literal of bools."""
         literal = tuple(value for value in values if not isinstance(value, bool))
-        numbers = [value for value in literal if isinstance(value, int)]
-        if any(abs(number) > _LARGEST_LITERAL for number in numbers):
-            literal = tuple(value for value in literal if isinstance(value, str))
-        else:
-            numbers = []
         types = [super().options(literal)] if literal else []
-        types += ["int"] if numbers else []
-        types += ["bool"] if any(isinstance(value, bool) for value in values) else []
-        return union_of(types)
+        return union_of(types + (["bool"] if len(literal) < len(values) else []))
 
     def rules_of(self, name: Name, rules: Rules) -> Rules:
         """It takes remainders as they are in binary: `0.3` is no multiple of `0.1` there."""
