@@ -37,7 +37,7 @@ def loaded_by(*arguments: str) -> set[str]:
 def test_help_names_every_command_and_loads_nothing_heavy() -> None:
     done = stateous("--help")
     assert done.returncode == 0
-    for name in ("compile", "init", "serve", "supervise", "token", "clock"):
+    for name in ("compile", "graph", "init", "serve", "supervise", "token", "clock"):
         assert name in done.stdout
     assert not loaded_by("--help") & (HEAVY | {"rich"})
 
@@ -49,6 +49,7 @@ def test_help_names_every_command_and_loads_nothing_heavy() -> None:
         ("token", "show", "T", "--url", "ftp://nowhere"),
         ("clock", "advance", "6h", "--url", "ftp://nowhere"),
         ("compile", "nowhere/flow.py"),
+        ("graph", "nowhere.json"),
         ("serve", "nowhere.json"),
         ("serve", "nowhere.json", "--listen", "nonsense"),
     ],
