@@ -95,6 +95,11 @@ def make(cursor: Cursor, grants: Grants) -> None:
             )
 
 
+def renew(cursor: Cursor) -> None:
+    """Make the views anew as they are written now; those that somebody dropped are there again."""
+    make(cursor, set_aside(cursor))
+
+
 def _current_schema(cursor: Cursor) -> str:
     cursor.execute("select current_schema()")
     row = cursor.fetchone()
