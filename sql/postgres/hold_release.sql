@@ -1,2 +1,2 @@
--- Lets the hold go, at once: a connection that is only closed has it until the server notices.
+-- Lets the right to serve alone go; a share in it that this connection has as well is kept. Always one row.
 select pg_advisory_unlock(:hold) as released

@@ -15,7 +15,7 @@ from stateous.control.clocks import ManualClock, SystemClock
 from stateous.control.plane import Plane
 from stateous.engine.rules import Rules
 from stateous.model.graph import Graph
-from stateous.store.store import CannotOpen, Store
+from stateous.store.serving import Candidate, Mode
 from stateous.store.urls import open_store
 
 LEASE_FOR = timedelta(seconds=120)
@@ -31,17 +31,19 @@ async def open_plane(
     lease_for: timedelta = LEASE_FOR,
     serving: str | None = None,
     clock: Callable[[], datetime] | None = None,
+    mode: Mode = "alone",
+    hold_for: timedelta | None = None,
 ) -> Plane:
     """Open the database, check the graph against the one on record, and start the lanes and the clock.
 
-    A ManualClock begins at the later of real time and the last time that the database knows of.
+    With the mode `standby` this takes as long as another control plane serves the database. `hold_for` is how
+    long the database is kept for this one when it gives no sign of life. A ManualClock begins at the later of real time and the last time that the database knows of.
     Raises CannotOpen with one sentence. `Plane.stop` closes everything again.
     """
     clock = clock or SystemClock()
-    store = open_store(db, schema=schema, clock=clock)
-    await store.open()
+    store = open_store(db, schema=schema, clock=clock, hold_for=hold_for)
+    await store.open(mode=mode, candidate=_candidate(graph, serving or _name()))
     try:
-        await _take_graph(store, graph, serving or _name())
         if isinstance(clock, ManualClock) and (last := await store.clock_read()) is not None:
             clock.move_to(last)
     except BaseException:
@@ -54,17 +56,13 @@ async def open_plane(
     return plane
 
 
-async def _take_graph(store: Store, graph: Graph, serving: str) -> None:
-    on_record = await store.graph_on_record()
-    if on_record.structure and on_record.structure != graph.structure and on_record.live_tokens:
-        msg = (
-            f"this graph of '{graph.workflow}' has another structure than the one on record, and tokens "
-            "are active or paused: serve the graph they started with until they have ended, or cancel them"
-        )
-        raise CannotOpen(msg)
-    document = msgspec.json.encode(graph.document).decode()
-    await store.graph_record(
-        structure=graph.structure, checksum=graph.checksum, graph=document, serving=serving
+def _candidate(graph: Graph, name: str) -> Candidate:
+    return Candidate(
+        workflow=graph.workflow,
+        structure=graph.structure,
+        checksum=graph.checksum,
+        graph=msgspec.json.encode(graph.document).decode(),
+        name=name,
     )
 
 

@@ -34,11 +34,12 @@ class Ticker:
         self._on_their_way: dict[Command, asyncio.Task[bool]] = {}
 
     async def run(self) -> None:
-        """Tick until cancelled; a tick that fails is logged, and tried again."""
+        """Tick until cancelled, while the clock is ours; a tick that fails is logged, and tried again."""
         while True:
             await asyncio.sleep(TICK_EVERY)
             try:
-                await self.tick()
+                if await self._store.clock_try():
+                    await self.tick()
             except Exception as fault:
                 log.exception(
                     "the clock's tick failed (%s); it tries again in %s seconds",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Protocol
 
@@ -13,6 +13,7 @@ from stateous.engine.commands import Beat
 from stateous.engine.facts import Ask, ClaimAsk, Facts
 from stateous.engine.family import Entry, Remembered, Token
 from stateous.model.refusals import StateousError
+from stateous.store.serving import Candidate, Mode
 
 FORGOTTEN_AFTER = 30 * 24 * 3600
 """Seconds after which a supervisor that nobody hears of any more is forgotten."""
@@ -81,21 +82,32 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
     ago: float
 
 
-class OnRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """The graph that the database was last served with; empty strings if there was none."""
+class InboxRow(msgspec.Struct, frozen=True):
+    """A pending row of the inbox, as a program asked. `size` is that of all its texts, in bytes.
 
-    structure: str
-    checksum: str
-    live_tokens: bool
+    Rows of one `place` are about one token, in any case of letters. The document is JSON as it was sent; of a
+    row of more than 1 MiB nothing is here but the beginning of its token.
+    """
+
+    row: int
+    kind: str
+    place: str
+    size: int
+    token: str
+    event: str | None
+    document: str | None
+    key: str | None
 
 
 class Store(Protocol):
     """A database with Stateous's schema. Times are aware UTC datetimes."""
 
-    async def open(self) -> None:
-        """Take the hold, make or upgrade the tables, raise the epoch.
+    async def open(self, *, mode: Mode = "alone", candidate: Candidate | None = None) -> None:
+        """Take the hold, make or upgrade the tables, raise the epoch, put the candidate's graph on record.
 
-        Raises CannotOpen (another control plane serves, a newer schema, cannot connect, ...).
+        A `standby` waits until nobody else has the hold. A `replica` shares it: it joins its equals, whose
+        epoch it takes over, or is the first. Without a candidate no graph is looked at.
+        Raises CannotOpen (another control plane serves, a newer schema, another graph, cannot connect, ...).
         """
         ...
 
@@ -103,14 +115,8 @@ class Store(Protocol):
         """Give up the hold and close every connection."""
         ...
 
-    async def graph_on_record(self) -> OnRecord:
-        """The structure and checksum on record, and whether any token is active or paused."""
-        ...
-
-    async def graph_record(
-        self, *, structure: str, checksum: str, graph: str, serving: str
-    ) -> None:
-        """Put the graph on record, and who serves since when."""
+    async def clock_try(self) -> bool:
+        """Whether this control plane runs the clock; of several replicas one does."""
         ...
 
     async def clock_read(self) -> datetime | None:
@@ -176,6 +182,15 @@ class Store(Protocol):
 
     async def timers_due(self, now: datetime, *, limit: int) -> list[tuple[int, str, str]]:
         """Pending timers of active tokens due at or before `now`, by (due_at, id): id, token, top token."""
+        ...
+
+    async def inbox_look(
+        self, *, passed: Collection[str] = (), limit: int, size: int
+    ) -> list[InboxRow]:
+        """The first pending rows of the inbox by id, but for those of the places that are `passed` over.
+
+        At most `limit`, and not many more bytes than `size`. SQLite has none. Raises DatabaseBusy.
+        """
         ...
 
     @property

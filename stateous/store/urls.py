@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from stateous.store.passwords import without_password_of
@@ -15,8 +15,17 @@ SCHEMA_NAME = re.compile(r"(?!pg_|information_schema\Z)[A-Za-z_][A-Za-z0-9_]{0,5
 schema of its views has six characters more, and Postgres's names have 63 at most."""
 
 
-def open_store(url: str, *, schema: str = "stateous", clock: Callable[[], datetime]) -> Store:
+def open_store(
+    url: str,
+    *,
+    schema: str = "stateous",
+    clock: Callable[[], datetime],
+    hold_for: timedelta | None = None,
+) -> Store:
     """The store for this URL, not open yet. `clock` answers aware UTC datetimes.
+
+    `hold_for` is how long the database is kept for a control plane that gives no sign of life; without it, as
+    long as is usual there.
 
     `sqlite:///file` is beside the working directory, `sqlite:////file` is absolute; a `postgresql://` URL
     goes to libpq as it is. Raises CannotOpen when the URL or the schema's name cannot be used.
@@ -26,7 +35,7 @@ def open_store(url: str, *, schema: str = "stateous", clock: Callable[[], dateti
         case "sqlite":
             from stateous.store.sqlite.store import SqliteStore  # noqa: PLC0415 - one of the two
 
-            return SqliteStore(_sqlite_path(rest), clock=clock)
+            return SqliteStore(_sqlite_path(rest), clock=clock, hold_for=hold_for)
         case "postgresql" | "postgres":
             if not SCHEMA_NAME.fullmatch(schema):
                 raise CannotOpen(
@@ -35,7 +44,7 @@ def open_store(url: str, *, schema: str = "stateous", clock: Callable[[], dateti
                 )
             from stateous.store.postgres.store import PostgresStore  # noqa: PLC0415 - one of the two
 
-            return PostgresStore(url, schema=schema, clock=clock)
+            return PostgresStore(url, schema=schema, clock=clock, hold_for=hold_for)
         case _:
             raise CannotOpen(
                 f"cannot open {without_password_of(url, url)!r}: "

@@ -19,12 +19,13 @@ from stateous.control.lane import TokenLane
 from stateous.engine.answers import Answer, Grant, Skipped, Told
 from stateous.engine.batch import Batch
 from stateous.engine.claiming import ClaimBatch
-from stateous.engine.commands import Beat, Claim, Command
+from stateous.engine.commands import Beat, Claim, Command, Message, Messages
 from stateous.engine.rules import Rules
 from stateous.model.graph import parse_graph
 from stateous.model.refusals import Refusal
 from stateous.store.postgres.session import Place
 from stateous.store.postgres.store import PostgresStore
+from stateous.store.serving import Candidate, Mode
 from stateous.store.store import Store
 from tests.databases import Clock, Database
 from tests.engine.graphs import Json
@@ -44,7 +45,7 @@ class Beside(PostgresStore):
     So two of them stand to each other as two connections of one control plane do, only with more of them.
     """
 
-    async def open(self) -> None:
+    async def open(self, *, mode: Mode = "alone", candidate: Candidate | None = None) -> None:
         await self._reads.open()
         found = await self._reads.rows("graph_read")
         self._hold.epoch = found[0][4]
@@ -64,6 +65,12 @@ class Side:
     async def submit(self, command: Command) -> Answer | Refusal:
         """The lane's answer, a refusal too."""
         return await refused(self.lane.submit(command))
+
+    async def tell(self, task: int, *said: Message) -> tuple[Answer | Refusal, ...]:
+        """What became of each of these messages of the task."""
+        (told,) = await self.lane.tell([Messages(task=task, said=said)], size=0)
+        assert isinstance(told, Told)
+        return told.results
 
     async def claim(
         self, *states: str, most: int = 1, supervisor: str = "box", request: str | None = None

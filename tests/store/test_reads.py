@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from stateous.engine.changes import Changes
-from stateous.store.store import OnRecord, Store
+from stateous.store.store import Store
 from tests.store.written import AT, entry, token, write
 
 
@@ -77,12 +77,3 @@ async def test_a_history_is_read_in_order_and_in_parts(store: Store) -> None:
     assert await store.history_read("A", limit=2**70) == history
     assert await store.history_read("B") == []
     assert await store.history_read("C") is None
-
-
-async def test_the_graph_is_kept_on_record(store: Store) -> None:
-    assert await store.graph_on_record() == OnRecord(structure="", checksum="", live_tokens=False)
-    await store.graph_record(structure="s", checksum="c", graph='{"stateous": 1}', serving="me")
-    await write(store, Changes(new_tokens=[token("A", status="failed")]))
-    assert await store.graph_on_record() == OnRecord(structure="s", checksum="c", live_tokens=False)
-    await write(store, Changes(new_tokens=[token("B", status="paused")]))
-    assert (await store.graph_on_record()).live_tokens

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from datetime import timedelta
 from typing import Any
 
 import psycopg
@@ -67,10 +68,11 @@ READ_SETTINGS = {
 }
 """What is set on the connections of the pool that only reads."""
 
-HOLD_SETTINGS = {
+
+def hold_settings(lasts_for: timedelta) -> dict[str, str]:
+    """What is set on the connection that has the hold."""
     # The server ends the session of a process that stopped pinging, and with it the hold.
-    "idle_session_timeout": "15s",
-}
+    return {"idle_session_timeout": f"{round(lasts_for.total_seconds() * 1000)}ms"}
 
 
 class Place:
@@ -82,6 +84,7 @@ class Place:
         self.hold = _advisory_key("hold", schema)
         self.fence = _advisory_key("fence", schema)
         self.start = _advisory_key("start", schema)
+        self.clock = _advisory_key("clock", schema)
 
     def connect_arguments(self) -> dict[str, Any]:
         """What is added to the URL; what the URL says itself is left alone."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Sequence
-from datetime import datetime
+from contextlib import suppress
+from datetime import datetime, timedelta
 from typing import Any
 
 import psycopg
@@ -12,42 +12,46 @@ from psycopg_pool import PoolTimeout
 
 from stateous.engine.commands import Beat
 from stateous.model.refusals import NotServing
-from stateous.store.migrate import is_up_to_date
 from stateous.store.postgres.attendance import Attendance
 from stateous.store.postgres.batches import Batches, check_held
 from stateous.store.postgres.beats import Beats
 from stateous.store.postgres.claims import Claims
 from stateous.store.postgres.faults import not_committed
-from stateous.store.postgres.hold import Hold
+from stateous.store.postgres.hold import LASTS_FOR, Hold
+from stateous.store.postgres.holders import names_renew, session_name
 from stateous.store.postgres.load import Load, run
+from stateous.store.postgres.opening import Opening
 from stateous.store.postgres.reads import Reads
 from stateous.store.postgres.seats import Seats
 from stateous.store.postgres.session import Place, reason_of
-from stateous.store.postgres.tables import make_tables, version_of
 from stateous.store.reading import Reading
-from stateous.store.serving import NOT_SERVING, serving_sentence
+from stateous.store.serving import NOT_SERVING, Candidate, Mode
 from stateous.store.store import (
     MOST_THAT_WAIT,
     Batch,
     Beaten,
     CannotOpen,
     ClaimBatch,
-    OnRecord,
     Seen,
 )
 from stateous.store.values import Row, latest_of
-
-_TRIES = 5
-_REST = 0.2
 
 
 class PostgresStore(Reading):
     """A schema of a Postgres database, served by this control plane."""
 
-    def __init__(self, url: str, *, schema: str, clock: Callable[[], datetime]) -> None:
+    def __init__(
+        self,
+        url: str,
+        *,
+        schema: str,
+        clock: Callable[[], datetime],
+        hold_for: timedelta | None = None,
+    ) -> None:
         self._place = Place(url, schema=schema)
         self._clock = clock
-        self._hold = Hold(self._place)
+        self._hold = Hold(self._place, lasts_for=hold_for or LASTS_FOR)
+        self._replica = ""
         # A claim and a heartbeat must never wait behind a batch, so each has a connection of its own.
         self._lane_seats = Seats(self._place, count=2)
         # Nor may a batch wait behind one that waits for a lock of somebody else.
@@ -72,47 +76,21 @@ class PostgresStore(Reading):
     def is_serving(self) -> bool:
         return self._hold.is_held
 
-    async def open(self) -> None:
+    async def open(self, *, mode: Mode = "alone", candidate: Candidate | None = None) -> None:
+        name = candidate.name if candidate is not None else ""
+        self._hold.name = session_name(mode, name)
+        self._replica = name if mode == "replica" else ""
+        opening = Opening(
+            self._place, self._hold, mode=mode, candidate=candidate, clock=self._clock
+        )
         try:
-            await self._open()
+            await opening.run()
+            await self._reads.open()
         except BaseException as error:
             await self.close()
             if isinstance(error, psycopg.Error | PoolTimeout):
                 raise CannotOpen(f"cannot open the database: {reason_of(error)}") from None
             raise
-
-    async def _open(self) -> None:
-        for _ in range(_TRIES):
-            if await self._hold.take():
-                break
-            # Who was killed a moment ago has the hold until the server notices.
-            await asyncio.sleep(_REST)
-        else:
-            raise CannotOpen(await self._who_serves())
-        version = await version_of(self._hold.connection, self._place.schema)
-        if is_up_to_date(version):
-            await self._hold.raise_epoch()
-        elif version is None:
-            await make_tables(self._place, self._hold.connection)
-            await self._hold.raise_epoch()
-        else:
-            # Whoever served with the older tables, and may not know yet that it lost the hold, must not
-            # write while they are altered.
-            await self._hold.raise_epoch()
-            await make_tables(self._place, self._hold.connection)
-        await self._reads.open()
-
-    async def _who_serves(self) -> str:
-        """The sentence that names the control plane which has the hold."""
-        connection = await self._place.connect({})
-        try:
-            if await version_of(connection, self._place.schema) is None:
-                return "another control plane serves this database"
-            cursor = await run(connection, "graph_read")
-            row = await cursor.fetchone()
-        finally:
-            await connection.close()
-        return serving_sentence(row[2] if row else "", row[3] if row else None)
 
     async def close(self) -> None:
         await self._reads.close()
@@ -123,25 +101,28 @@ class PostgresStore(Reading):
             self._beat_seats,
         ):
             await seats.close()
+        if self._replica and self._hold.is_held:
+            await self._names_renew(leaves=True)
         # The hold goes last, so that nobody else serves while we still write.
         await self._hold.give_up()
 
-    async def graph_on_record(self) -> OnRecord:
-        found = await self._reads.rows("graph_read")
-        live = await self._reads.rows("live_find")
-        return OnRecord(structure=found[0][0], checksum=found[0][1], live_tokens=bool(live))
+    async def clock_try(self) -> bool:
+        had, has = self._hold.has_clock, await self._hold.clock_try()
+        if has and not had and self._replica:
+            # Whoever ran it before may have gone without a word.
+            await self._names_renew()
+        return has
 
-    async def graph_record(
-        self, *, structure: str, checksum: str, graph: str, serving: str
-    ) -> None:
-        values = {
-            "structure": structure,
-            "checksum": checksum,
-            "graph": graph,
-            "serving": serving,
-            "since": self._clock(),
-        }
-        await self._write("graph_write", values)
+    async def _names_renew(self, *, leaves: bool = False) -> None:
+        """Put on record which replicas serve. Nothing rests on it."""
+        with suppress(psycopg.Error):
+            await names_renew(
+                self._hold.connection,
+                self._place,
+                epoch=self._hold.epoch,
+                own=self._replica,
+                leaves=leaves,
+            )
 
     async def clock_read(self) -> datetime | None:
         return latest_of((await self._reads.rows("clock_read"))[0])

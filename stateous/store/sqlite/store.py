@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -17,22 +17,25 @@ import structlog
 from stateous.engine.commands import Beat
 from stateous.model.refusals import DatabaseBusy, NotServing
 from stateous.store.reading import Reading
-from stateous.store.serving import NOT_SERVING
+from stateous.store.serving import NEEDS_POSTGRES, NOT_SERVING, Candidate, Mode
 from stateous.store.sqlite.files import connect
-from stateous.store.sqlite.hold import RENEWED_EVERY
+from stateous.store.sqlite.hold import LASTS_FOR, Hold
 from stateous.store.sqlite.load import run
 from stateous.store.sqlite.writer import Writer
 from stateous.store.store import (
     Batch,
     Beaten,
+    CannotOpen,
     ClaimBatch,
     NotCommitted,
-    OnRecord,
     Seen,
 )
 from stateous.store.values import Row, latest_of
 
 Result = TypeVar("Result")
+
+WAITS_FOR = 0.5
+"""How long a control plane that waits for the hold rests between two looks (seconds)."""
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
@@ -40,9 +43,11 @@ log: structlog.stdlib.BoundLogger = structlog.get_logger()
 class SqliteStore(Reading):
     """An SQLite file, served by this control plane."""
 
-    def __init__(self, path: Path, *, clock: Callable[[], datetime]) -> None:
+    def __init__(
+        self, path: Path, *, clock: Callable[[], datetime], hold_for: timedelta | None = None
+    ) -> None:
         self._path = path
-        self._writer = Writer(path, clock=clock)
+        self._writer = Writer(path, clock=clock, hold=Hold(lasts_for=hold_for or LASTS_FOR))
         self._reader: sqlite3.Connection | None = None
         self._writing = ThreadPoolExecutor(1, thread_name_prefix="stateous-writer")
         self._reading = ThreadPoolExecutor(1, thread_name_prefix="stateous-reader")
@@ -53,14 +58,36 @@ class SqliteStore(Reading):
     def is_serving(self) -> bool:
         return self._writer.hold.is_held
 
-    async def open(self) -> None:
+    async def open(self, *, mode: Mode = "alone", candidate: Candidate | None = None) -> None:
+        if mode == "replica":
+            raise CannotOpen(NEEDS_POSTGRES)
         try:
-            await self._write(self._writer.open)
+            await self._write(partial(self._writer.open, candidate))
+            await self._take(mode)
             self._reader = await self._on_reader(partial(connect, self._path, read_only=True))
-        except BaseException:
+        except BaseException as error:
             await self.close()
+            if isinstance(error, sqlite3.Error | NotCommitted | NotServing):
+                raise CannotOpen(f"cannot open {self._path}: {error}") from None
             raise
         self._renewing = asyncio.create_task(self._renew(), name="stateous-hold")
+
+    async def _take(self, mode: Mode) -> None:
+        """Return when we have the hold. Raises CannotOpen, NotCommitted, NotServing, sqlite3.Error."""
+        reason = await self._write(self._writer.take)
+        if reason is None:
+            return
+        if mode == "alone":
+            raise CannotOpen(reason)
+        log.info("hold.waits", reason=reason)
+        if (why_not := await self._write(self._writer.why_not)) is not None:
+            log.warning("hold.would_be_refused", reason=why_not)
+        while reason is not None:
+            await asyncio.sleep(WAITS_FOR)
+            try:
+                reason = await self._write(self._writer.take)
+            except NotCommitted as error:
+                log.warning("hold.not_tried", reason=str(error))
 
     async def close(self) -> None:
         if self._is_closed:
@@ -86,7 +113,7 @@ class SqliteStore(Reading):
 
     async def _renew(self) -> None:
         while self.is_serving:
-            await asyncio.sleep(RENEWED_EVERY)
+            await asyncio.sleep(self._writer.hold.renewed_every)
             try:
                 await self._write(self._writer.renew)
             except NotCommitted as error:
@@ -102,22 +129,8 @@ class SqliteStore(Reading):
             raise NotServing(NOT_SERVING)
         return await self._write(call)
 
-    async def graph_on_record(self) -> OnRecord:
-        found = (await self._rows("graph_read"))[0]
-        live = await self._rows("live_find")
-        return OnRecord(structure=found[0], checksum=found[1], live_tokens=bool(live))
-
-    async def graph_record(
-        self, *, structure: str, checksum: str, graph: str, serving: str
-    ) -> None:
-        call = partial(
-            self._writer.graph_record,
-            structure=structure,
-            checksum=checksum,
-            graph=graph,
-            serving=serving,
-        )
-        await self._decide(call)
+    async def clock_try(self) -> bool:
+        return self.is_serving
 
     async def clock_read(self) -> datetime | None:
         return latest_of((await self._rows("clock_read"))[0])

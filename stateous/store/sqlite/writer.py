@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from datetime import datetime
 from pathlib import Path
 from typing import Protocol
@@ -19,23 +19,17 @@ from stateous.model.refusals import NotServing
 from stateous.store.beating import Beating
 from stateous.store.claiming import looks_of, queues_left, supervisors_of
 from stateous.store.gathering import Gathered
-from stateous.store.migrate import is_up_to_date
 from stateous.store.rows import json_text, seen_row, time_text
-from stateous.store.serving import NO_ROW, serving_sentence
-from stateous.store.sqlite.files import (
-    BUSY_FOR,
-    identity_of,
-    make_tables,
-    open_file,
-    version_of,
-)
-from stateous.store.sqlite.hold import IF_KILLED, Hold
+from stateous.store.serving import Candidate
+from stateous.store.sqlite.files import identity_of, open_file
+from stateous.store.sqlite.hold import Hold
 from stateous.store.sqlite.load import Load, run
+from stateous.store.sqlite.opening import Opening
+from stateous.store.sqlite.transactions import transaction
 from stateous.store.store import (
     FORGOTTEN_AFTER,
     Batch,
     Beaten,
-    CannotOpen,
     ClaimBatch,
     NotCommitted,
     Seen,
@@ -57,13 +51,13 @@ class Decided(Protocol):
 class Writer:
     """The connection that writes, and the hold that allows it."""
 
-    def __init__(self, path: Path, *, clock: Callable[[], datetime]) -> None:
+    def __init__(self, path: Path, *, clock: Callable[[], datetime], hold: Hold) -> None:
         self._path = path
         self._clock = clock
         self._connection: sqlite3.Connection | None = None
         self._file: tuple[int, int] | None = None
         self._load = Load()
-        self.hold = Hold()
+        self.hold = hold
 
     @property
     def _open(self) -> sqlite3.Connection:
@@ -71,31 +65,23 @@ class Writer:
             raise NotCommitted("the database is closed", alone=False)
         return self._connection
 
-    def open(self) -> None:
-        """Make the tables and take the hold. Raises CannotOpen."""
+    def open(self, candidate: Candidate | None) -> None:
+        """Open the file, and make the tables of one that has none. Raises CannotOpen."""
         self._connection = open_file(self._path)
         self._file = identity_of(self._path)
-        try:
-            version = version_of(self._connection)
-            is_newest = is_up_to_date(version)
-            if version is None:
-                make_tables(self._path)
-            self._take()
-            if version is not None and not is_newest:
-                # Not before nobody else serves: the tables that it uses are altered.
-                make_tables(self._path)
-        except (sqlite3.Error, NotCommitted) as error:
-            raise CannotOpen(f"cannot open {self._path}: {error}") from None
+        self._opening = Opening(
+            self._path, self._connection, self.hold, candidate=candidate, clock=self._clock
+        )
+        self._opening.make_tables()
 
-    def _take(self) -> None:
-        """Take the hold. Raises CannotOpen when another control plane has it."""
-        with self._transaction():
-            self.hold.is_held = self.hold.take(self._open)
-        if not self.hold.is_held:
-            read = run(self._open, "graph_read")
-            if not read:
-                raise CannotOpen(NO_ROW)
-            raise CannotOpen(f"{serving_sentence(read[0][2], read[0][3])}; {IF_KILLED}")
+    def take(self) -> str | None:
+        """Take the hold; else the sentence that says who has it. Raises CannotOpen, NotCommitted, NotServing."""
+        self._check_file()
+        return self._opening.take()
+
+    def why_not(self) -> str | None:
+        """What would keep us from serving, had we the hold."""
+        return self._opening.why_not()
 
     def close(self) -> None:
         """Give up the hold and close the connection."""
@@ -125,20 +111,6 @@ class Writer:
             self.hold.is_held = False
             log.error("hold.lost", reason="the file was deleted or replaced", file=str(self._path))
             raise NotServing("the file of the database was deleted or replaced")
-
-    def graph_record(self, *, structure: str, checksum: str, graph: str, serving: str) -> None:
-        """As Store.graph_record."""
-        with self._transaction():
-            self._check()
-            values = {
-                "structure": structure,
-                "checksum": checksum,
-                "graph": graph,
-                "serving": serving,
-                "since": time_text(self._clock()),
-                "epoch": self.hold.epoch,
-            }
-            run(self._open, "graph_write", values)
 
     def clock_write(self, now: datetime) -> None:
         """As Store.clock_write."""
@@ -229,21 +201,5 @@ class Writer:
                     f"only {written} of {write.asked} rows were as they had been read", alone=True
                 )
 
-    @contextmanager
-    def _transaction(self, *, wait_for: float | None = None) -> Generator[None, None, None]:
-        """A transaction that no other process writes beside. Raises NotCommitted for a database error."""
-        connection = self._open
-        limit = BUSY_FOR if wait_for is None else wait_for
-        try:
-            connection.execute(f"pragma busy_timeout = {max(1, round(limit * 1000))}")
-            connection.execute("begin immediate")
-            yield
-            connection.execute("commit")
-        except sqlite3.Error as error:
-            # What another process or the disk does is no command's fault.
-            alone = not isinstance(error, sqlite3.OperationalError)
-            raise NotCommitted(f"the database refused a batch: {error}", alone=alone) from None
-        finally:
-            # A full disk may have ended it already.
-            if connection.in_transaction:
-                connection.execute("rollback")
+    def _transaction(self, *, wait_for: float | None = None) -> AbstractContextManager[None]:
+        return transaction(self._open, wait_for=wait_for)
