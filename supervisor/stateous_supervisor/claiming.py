@@ -55,6 +55,8 @@ class Claims:
         self._no_more = no_more
         self._log = log
         self.is_under_way = False
+        self._is_let_wait = False
+        self._look_after = LOOK_EVERY
         self._taking = Lock()
         self._request: str | None = None
         self._changed = asyncio.Event()
@@ -72,7 +74,7 @@ class Claims:
             if free < 1:
                 await wait_for_any(self._changed, self._no_more)
                 continue
-            await self._link.look_again(after=LOOK_EVERY, until=self._no_more)
+            await self._link.look_again(after=self._look_after, until=self._no_more)
             if self._no_more.is_set():
                 return
             begun_at = monotonic()
@@ -82,15 +84,28 @@ class Claims:
                 self._say(f"the control plane refused a claim: {refusal.sentence}", refusal)
                 await wait_for_any(self._no_more, within=REFUSED_FOR)
                 continue
-            strangers = [grant for grant in grants if grant.state not in self._states]
-            for grant in grants:
-                if grant.state in self._states:
-                    self._start(grant)
-            await self._give_back(strangers)
-            if len(grants) == len(strangers):
-                rest = begun_at + EMPTY_FOR - monotonic()
-                if rest > 0:
-                    await wait_for_any(self._changed, self._no_more, within=rest)
+            if not await self._begin(grants):
+                await self._rest(took=monotonic() - begun_at)
+
+    async def _begin(self, grants: Sequence[Grant]) -> bool:
+        """Start what was granted; whether anything was. Tasks of states that were not asked for are given back."""
+        strangers = [grant for grant in grants if grant.state not in self._states]
+        for grant in grants:
+            if grant.state in self._states:
+                self._start(grant)
+        await self._give_back(strangers)
+        self._look_after = LOOK_EVERY
+        return len(grants) > len(strangers)
+
+    async def _rest(self, *, took: float) -> None:
+        """Wait before the next claim, if the control plane did not let the last one wait for these seconds."""
+        if took >= EMPTY_FOR:
+            self._is_let_wait = True
+            return
+        if self._is_let_wait:
+            # So it stops, and what answers next may be another one.
+            self._look_after, self._is_let_wait = 0.0, False
+        await wait_for_any(self._changed, self._no_more, within=EMPTY_FOR - took)
 
     def take_away(self) -> str | None:
         """The request of the claim under way, if there is one: from now on its grants are not run. From any thread."""
@@ -162,7 +177,7 @@ class Claims:
             raise
         except Refusal as refusal:
             self._say(f"the control plane refused to take tasks back: {refusal.sentence}", refusal)
-            return
+            raise GaveUp(refusal.sentence) from refusal
         for task in released:
             self._log.info(
                 f"task {task}: given back, it was not begun", kind="task.given_back", task=task

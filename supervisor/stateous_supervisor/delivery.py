@@ -82,10 +82,13 @@ class Delivery:
                 # An attempt whose end cannot be kept has failed; that can be said without the disk.
                 body = failed_instead(message.body, str(each.problem)) or message.body
                 message = msgspec.structs.replace(message, body=body)
-            if sender.fate is None:
-                self._lines.add(Letter(message, sender))
-            elif sender.fate is not Fate.KEPT:
-                self._outbox.remove(message)
+            match sender.fate:
+                case None:
+                    self._lines.add(Letter(message, sender))
+                case Fate.KEPT:
+                    self._say_kept(message)
+                case _:
+                    self._outbox.remove(message)
         self._go()
 
     def _go(self) -> None:
@@ -204,16 +207,18 @@ class Delivery:
 
     def _keep(self, letters: Sequence[Letter]) -> None:
         """The rest of a task's line stays in the outbox, for the next start."""
-        last = letters[-1].message
-        self._log.warning(
-            f"{named(last)}: the control plane cannot be reached; "
-            f"{_NAMES[last.kind]} stays in the outbox for the next start",
-            kind="outbox.kept",
-            task=last.task,
-            token=last.token,
-        )
+        self._say_kept(letters[-1].message)
         for letter in letters:
             letter.sender.settled(letter.message, Fate.KEPT)
+
+    def _say_kept(self, message: Message) -> None:
+        self._log.warning(
+            f"{named(message)}: the control plane cannot be reached; "
+            f"{_NAMES[message.kind]} stays in the outbox for the next start",
+            kind="outbox.kept",
+            task=message.task,
+            token=message.token,
+        )
 
     async def _ask_whether_held(self, letters: Sequence[Letter], results: Sequence[Result]) -> None:
         """Send a heartbeat for tasks whose reports are refused as not ours; whatever it says, they are dropped."""

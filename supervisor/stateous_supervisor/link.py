@@ -22,6 +22,8 @@ from stateous_supervisor.signals import wait_for_any
 
 LAST_TRY_FOR: Final = 5.0
 """Seconds that a try may take when the supervisor waits for nothing else before it ends."""
+STANDS_FOR: Final = 1.0
+"""Seconds after which a request that waits for its answer has got through."""
 
 
 class GaveUp(StateousError):
@@ -45,6 +47,7 @@ class Link:
         self._loop = asyncio.get_running_loop()
         self._health: Health | None = None
         self._looked_at = -inf
+        self._is_strange = False
         self._looking: asyncio.Task[Health] | None = None
         self._when_looked: Callable[[Health], None] | None = None
         self._lacking: set[str] = set()
@@ -76,11 +79,9 @@ class Link:
             while True:
                 last = until.is_set()
                 try:
-                    if tries and self._looked_at < failed_at:
+                    if self._is_strange or (tries and self._looked_at < failed_at):
                         await self.look()
-                    answer = await self._client.send_once(
-                        call, within=LAST_TRY_FOR if last else None
-                    )
+                    answer = await self._send(call, sender=sender, last=last)
                 except Again as again:
                     if isinstance(again.cause, Unexpected) and tries + 1 >= len(WAITS):
                         raise again.cause from again
@@ -88,18 +89,15 @@ class Link:
                 except (NotStateous, Stranger) as foreign:
                     failed = foreign
                 else:
-                    if tries:
-                        self.outage.answered(sender)
+                    self.outage.answered(sender)
                     return answer
                 tries, failed_at = tries + 1, monotonic()
                 await self._wait(sender, failed, tries, until=until, last=last)
         except Refusal:
-            if tries:
-                self.outage.answered(sender)
+            self.outage.answered(sender)
             raise
         finally:
-            if tries:
-                self.outage.forget(sender)
+            self.outage.forget(sender)
 
     async def greet(self, *, until: asyncio.Event) -> Health:
         """Ask for the health until it is answered. Raises NotStateous, Refusal, GaveUp."""
@@ -112,8 +110,7 @@ class Link:
                 except Again as again:
                     failed = again
                 else:
-                    if tries:
-                        self.outage.answered(sender)
+                    self.outage.answered(sender)
                     return found
                 tries += 1
                 await self._wait(sender, failed, tries, until=until, last=last)
@@ -135,6 +132,16 @@ class Link:
             self._looking.add_done_callback(self._looked)
         return self._looking
 
+    async def _send(self, call: Call[Answered], *, sender: object, last: bool) -> Answered:
+        """One try. One that the control plane was asked to let wait is as good as answered when it waits."""
+        waiting = self._loop.call_later(STANDS_FOR, self.outage.answered, sender)
+        if not call.waits:
+            waiting.cancel()
+        try:
+            return await self._client.send_once(call, within=LAST_TRY_FOR if last else None)
+        finally:
+            waiting.cancel()
+
     async def _look(self) -> Health:
         found = await self._client.send_once(health())
         before, self._health, self._looked_at = self._health, found, monotonic()
@@ -145,8 +152,9 @@ class Link:
             self._lacking.clear()
         if self._when_looked is not None:
             self._when_looked(found)
-        if before is not None and before.workflow != found.workflow:
-            self._health, self._looked_at = before, -inf
+        self._is_strange = before is not None and before.workflow != found.workflow
+        if self._is_strange:
+            self._health = before
             raise Stranger(
                 f"the control plane at {self.url} serves the workflow {found.workflow!r} now"
             )

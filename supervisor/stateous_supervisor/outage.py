@@ -41,6 +41,8 @@ class Outage:
     def answered(self, sender: object) -> None:
         """A call that had failed was answered."""
         with self._lock:
+            if sender not in self._failing:
+                return
             self._failing.discard(sender)
             is_over = not self._failing
             if is_over:

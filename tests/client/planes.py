@@ -40,9 +40,13 @@ GRAPH: dict[str, Any] = {
 
 
 @asynccontextmanager
-async def serving(database: Database, *, lease_for: timedelta = LEASE_FOR) -> AsyncGenerator[str]:
+async def serving(
+    database: Database, *, graph: dict[str, Any] | None = None, lease_for: timedelta = LEASE_FOR
+) -> AsyncGenerator[str]:
     """The URL of a control plane on this database; it is gone when the block ends."""
-    plane = await open_plane(graph=parse_graph(GRAPH), db=database.url, lease_for=lease_for)
+    plane = await open_plane(
+        graph=parse_graph(graph or GRAPH), db=database.url, lease_for=lease_for
+    )
     try:
         async with served(plane) as caller:
             yield f"http://{caller.host}:{caller.port}"
