@@ -2,9 +2,9 @@
 create view :"views".attempts as
 select f.token, f.seq, f.at, t.workflow, k.state, k.visit, k.id as task, c.attempt, c.supervisor,
        f.data ->> 'error' as error,
-       exists (
-           select from ledger n where n.token = f.token and n.seq = f.seq + 1 and n.kind = 'task_retrying'
-       ) as retried
+       coalesce((
+           select n.kind = 'task_retrying' from ledger n where n.token = f.token and n.seq = f.seq + 1
+       ), false) as retried
 from ledger f
 join tokens t on t.token = f.token
 left join tasks k on k.id = (f.data ->> 'task')::bigint

@@ -1,20 +1,20 @@
 -- Which transitions were taken, how often, and when last.
 create view :"views".paths as
-select t.workflow, m.from_state, m.event, m.to_state, count(*) as count, max(m.at) as last_at
+select t.workflow, w.from_state, w.event, w.to_state, count(*) as count, max(m.at) as last_at
 from (
-    select l.token, l.kind, l.at, l.data ->> 'state' as from_state, l.data ->> 'event' as event,
-           -- A move ends with the state that is entered; what stands in between are tasks.
-           case lead(l.kind) over line
-               when 'entered' then lead(l.data ->> 'state') over line
-               else '__end__'
-           end as to_state
+    -- A move ends with the state that is entered; what stands in between are tasks.
+    select l.token, l.kind, l.at, l.data, lead(l.kind) over line as next_kind, lead(l.data) over line as next_data
     from ledger l
     where l.kind in ('event_accepted', 'entered', 'completed')
     window line as (partition by l.token order by l.seq)
 ) m
 join tokens t on t.token = m.token
+cross join lateral (
+    select m.data ->> 'state' as from_state, m.data ->> 'event' as event,
+           case m.next_kind when 'entered' then m.next_data ->> 'state' else '__end__' end as to_state
+) w
 where m.kind = 'event_accepted'
-group by t.workflow, m.from_state, m.event, m.to_state;
+group by t.workflow, w.from_state, w.event, w.to_state;
 
 comment on view :"views".paths is 'The transitions that tokens took, with how often.';
 comment on column :"views".paths.workflow is 'The workflow: the main one, or a child''s.';

@@ -40,8 +40,8 @@ def _begin_immediate(connection: Connection) -> None:
     connection.exec_driver_sql("begin immediate")
 
 
-def upgrade(*, url: str, schema: str | None, connect: Callable[[], Any]) -> None:
-    """Run the missing versions in one transaction on the connection that `connect` makes.
+def upgrade(*, url: str, schema: str | None, connect: Callable[[], Any], to: str = "head") -> None:
+    """Run the missing versions, up to `to`, in one transaction on the connection that `connect` makes.
 
     `url` only names the dialect and driver. The connection is closed at the end. Blocks. Raises the
     driver's own errors.
@@ -66,7 +66,7 @@ def upgrade(*, url: str, schema: str | None, connect: Callable[[], Any]) -> None
             )
             config.attributes["connection"] = connection
             config.attributes["schema"] = schema
-            command.upgrade(config, "head")
+            command.upgrade(config, to)
     except DBAPIError as error:
         raise error.orig or error from None
     finally:
