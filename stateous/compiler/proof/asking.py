@@ -9,7 +9,7 @@ from typing import Final
 from stateous.compiler.proof.decoding import Decoder
 from stateous.compiler.proof.encoding import Encoding
 from stateous.compiler.proof.evidence import MOST_OVERLAPS, Evidence, Pair
-from stateous.compiler.proof.formulas import Formula, every, negated, some
+from stateous.compiler.proof.formulas import Formula, every, negated
 from stateous.compiler.proof.limits import Limits
 from stateous.compiler.proof.rivals import Rivals
 from stateous.compiler.proof.slots import Slots
@@ -50,9 +50,7 @@ class Asking:
         """Find all pairs of these guards that can both hold; return those of which it stays unknown."""
         pairs = self._evidence.pairs
         while (known := len(pairs)) < MOST_OVERLAPS:
-            answer = self._answer(
-                self._another_pair(guards), lambda known=known: len(pairs) > known
-            )
+            answer = self._answer(self._another_pair(), lambda known=known: len(pairs) > known)
             if answer == "unknown":
                 return self._one_by_one(guards)
             if answer == "no":
@@ -70,12 +68,10 @@ class Asking:
                     undecided.append(pair)
         return undecided
 
-    def _another_pair(self, guards: list[int]) -> Formula:
-        """Two of the guards hold, and no two of which it is known."""
-        names = [self._guards[guard] for guard in guards]
-        two = some(every((name, some(names[:at]))) for at, name in enumerate(names))
+    def _another_pair(self) -> Formula:
+        """Two guards hold, and no two of which it is known."""
         known = (every(self._guards[guard] for guard in pair) for pair in self._evidence.pairs)
-        return every((two, *map(negated, known)))
+        return every((self._encoding.two_hold, *map(negated, known)))
 
     def _answer(self, formula: Formula, is_seen: Callable[[], bool]) -> Answer:
         """Whether the formula can be true: "yes" only when a case was seen that shows it."""
@@ -88,7 +84,7 @@ class Asking:
             if answer != "yes":
                 return answer
             decoder = Decoder(self._encoding, self._slots, model)
-            if self._try(decoder, is_seen):
+            if self._try(decoder, is_seen, until):
                 return "yes"
             lemmas = list(decoder.lemmas())
             if not lemmas:
@@ -97,7 +93,7 @@ class Asking:
                 self._solver.add(lemma)
         return "unknown"
 
-    def _try(self, decoder: Decoder, is_seen: Callable[[], bool]) -> bool:
+    def _try(self, decoder: Decoder, is_seen: Callable[[], bool], until: float) -> bool:
         try:
             case = decoder.case()
         except LookupError:
@@ -105,4 +101,6 @@ class Asking:
         for near in self._trials.near(case, _MOST_TRIED):
             if self._evidence.look(near) and is_seen():
                 return True
+            if self._limits.clock() > until:
+                break
         return False

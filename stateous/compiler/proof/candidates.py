@@ -15,10 +15,12 @@ from stateous.compiler.proof.patterns import can_be_sent, may_match, samples
 Json = Any
 
 MOST: Final = 32
+WIDEST: Final = 10**4300
+"""JSON from outside holds only integers below this."""
+
 _MOST_OF_A_KIND: Final = 14
-_MOST_LITERALS: Final = 60
+_MOST_LITERALS: Final = 500
 _DEEPEST: Final = 8
-_MOST_DIGITS: Final = 10**4300
 _ORDER: Final[tuple[Kind, ...]] = ("boolean", "number", "string", "list", "object", "null")
 
 
@@ -37,9 +39,11 @@ def candidates(domain: Domain, literals: Iterable[Json]) -> list[Json]:
     ordered = sorted(domain.kinds, key=lambda kind: (places[kind], _ORDER.index(kind)))
     found: list[Json] = []
     for kind in ordered:
-        most = _MOST_OF_A_KIND if kind in kinds or len(ordered) <= 2 else 3
+        # Each literal is told apart from what lies below and above it.
+        number = 3 * sum(kind_of(literal) == kind for literal in near)
+        most = max(_MOST_OF_A_KIND, number) if kind in kinds or len(ordered) <= 2 else 3
         found.extend(islice(_of_kind(domain, kind, near), most))
-    return found[:MOST]
+    return found
 
 
 def sample(domain: Domain, depth: int = 0) -> Json:
@@ -80,7 +84,7 @@ def _numbers(domain: Domain, near: list[Json]) -> Iterator[int | float]:
     if numbers.options is not None:
         yield from sorted(numbers.options, key=abs)
         return
-    ends = [Fraction(it) for it in near if isinstance(it, int | float) and abs(it) < _MOST_DIGITS]
+    ends = [Fraction(it) for it in near if isinstance(it, int | float) and abs(it) < WIDEST]
     ends.extend(bound.value for bound in (numbers.least, numbers.most) if bound)
     points = sorted({*ends, Fraction(0)})
     found: set[int | float] = {_plain(point) for point in points if _can_be_said(point)}
@@ -94,7 +98,7 @@ def _numbers(domain: Domain, near: list[Json]) -> Iterator[int | float]:
     if numbers.step is not None:
         step = numbers.step
         found.update(int(point // step + more) * step for point in points for more in (0, 1))
-    fitting = (value for value in found if numbers.has(value))
+    fitting = (value for value in found if abs(value) < WIDEST and numbers.has(value))
     yield from sorted(fitting, key=lambda it: (isinstance(it, float), abs(it), it < 0))
 
 
@@ -148,7 +152,7 @@ def _lists(lists: Lists, near: list[Json], depth: int) -> Iterator[list[Json]]:
     item = any_item(lists)
     if not items and "list" not in item.kinds:  # lists of lists may hold lists for ever
         items = candidates(item, [])[:2]
-    tried: list[list[Json]] = [least]
+    tried: list[list[Json]] = [least, *([] if least else [items])]
     tried.extend([*least[:-1], item] if least else [item] for item in items)
     tried.extend(whole)
     tried.extend([*least, item] for item in items if least)

@@ -79,7 +79,7 @@ class Decoder:
             case StringTerm(name=name):
                 return self._texts[self._exact(name)]
             case ListTerm() as term:
-                return self._list(term, domain)
+                return self._list(term, value.key, domain)
             case ObjectTerm() as term:
                 return self._object(term, value.key, domain)
 
@@ -95,14 +95,23 @@ class Decoder:
         nearest = below if chosen - below < above - chosen else above
         return int(nearest) if nearest.denominator == 1 else float(nearest)
 
-    def _list(self, term: ListTerm, domain: Domain) -> list[Json]:
+    def _asked_of(self, key: str) -> list[Json]:
+        """The literals that were chosen to be items of a list of which no more is known."""
+        known = self._script.known
+        return [
+            known[item]
+            for (item, of), name in self._script.asked_of("item")
+            if of == key and item in known and self._bool(name)
+        ]
+
+    def _list(self, term: ListTerm, key: str, domain: Domain) -> list[Json]:
         items = [
             self._json(item, term.domain)
             for there, item in zip(term.present, term.items, strict=False)
             if self._bool(there)
         ]
         if not term.whole and self._bool(term.present[0]):
-            items = [sample(domain.lists.at(0))]
+            items = self._asked_of(key) or [sample(domain.lists.at(0))]
         missing = range(len(items), domain.lists.fewest)
         return [*items, *(sample(domain.lists.at(place)) for place in islice(missing, _MOST_ITEMS))]
 

@@ -154,15 +154,21 @@ def _both_listed(one: tuple[T, ...] | None, other: tuple[T, ...] | None) -> tupl
     """The options of two domains joined: listed only if those of both are."""
     if one is None or other is None:
         return None
-    return (*one, *(option for option in other if option not in one))
+    try:
+        return tuple(dict.fromkeys((*one, *other)))
+    except TypeError:  # lists and objects have no hash
+        return (*one, *(option for option in other if option not in one))
 
 
 def _chosen(
-    one: tuple[T, ...] | None, other: tuple[T, ...] | None, fits: Callable[[T], bool]
+    one: tuple[T, ...] | None,
+    one_has: Callable[[T], bool],
+    other: tuple[T, ...] | None,
+    other_has: Callable[[T], bool],
 ) -> tuple[T, ...] | None:
-    """The options of two domains met: those of either that fit both."""
-    options = one if one is not None else other
-    return None if options is None else tuple(option for option in options if fits(option))
+    """The options of two domains met: those of one that the other has."""
+    options, has = (one, other_has) if one is not None else (other, one_has)
+    return None if options is None else tuple(option for option in options if has(option))
 
 
 def _around(numbers: Numbers) -> Numbers:
@@ -180,7 +186,7 @@ def _around(numbers: Numbers) -> Numbers:
 
 def _numbers_met(one: Numbers, other: Numbers) -> Numbers:
     steps = _there(one.step, other.step)
-    options = _chosen(one.options, other.options, lambda it: one.has(it) and other.has(it))
+    options = _chosen(one.options, one.has, other.options, other.has)
     return _around(
         Numbers(
             least=_tighter_least(one.least, other.least),
@@ -207,7 +213,7 @@ def _strings_met(one: Strings, other: Strings) -> Strings:
         shortest=max(one.shortest, other.shortest),
         longest=min(_there(one.longest, other.longest), default=None),
         patterns=tuple(dict.fromkeys((*one.patterns, *other.patterns))),
-        options=_chosen(one.options, other.options, lambda it: one.has(it) and other.has(it)),
+        options=_chosen(one.options, one.has, other.options, other.has),
     )
 
 
@@ -227,7 +233,7 @@ def _lists_met(one: Lists, other: Lists) -> Lists:
         most=min(_there(one.most, other.most), default=None),
         prefix=tuple(met(one.at(place), other.at(place)) for place in places),
         items=met(one.items or ANYTHING, other.items or ANYTHING),
-        options=_chosen(one.options, other.options, lambda it: one.has(it) and other.has(it)),
+        options=_chosen(one.options, one.has, other.options, other.has),
     )
 
 
@@ -249,7 +255,7 @@ def _objects_met(one: Objects, other: Objects) -> Objects:
         required=one.required | other.required,
         others=met(one.others or ANYTHING, other.others or ANYTHING),
         fewest=max(one.fewest, other.fewest),
-        options=_chosen(one.options, other.options, lambda it: one.has(it) and other.has(it)),
+        options=_chosen(one.options, one.has, other.options, other.has),
     )
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final, assert_never, cast
 
+from stateous.compiler.proof.candidates import WIDEST
 from stateous.compiler.proof.domain_algebra import any_item, joined
 from stateous.compiler.proof.domains import Domain
-from stateous.compiler.proof.formulas import Formula, every, implied, negated, some, truth
+from stateous.compiler.proof.formulas import FALSE, Formula, every, implied, negated, some, truth
 from stateous.compiler.proof.membership import held, lacked, relate_parts
 from stateous.compiler.proof.ordering import before, equal
 from stateous.compiler.proof.rivals import Reading
@@ -46,7 +47,8 @@ class Encoding:
     """The guards of rivals in one script.
 
     `guards` has a constant for each guard, which is true when the guard holds. `values` has what each slot
-    became, `endings` for each branch the choice of one of the slots' endings. Raises TooLong.
+    became, `endings` for each branch the choice of one of the slots' endings. `two_hold` is true when two
+    guards or more hold. Raises TooLong.
     """
 
     def __init__(self, trees: Sequence[Node], slots: Slots, reading: Reading) -> None:
@@ -54,14 +56,23 @@ class Encoding:
         self._reading = reading
         self._room = _rooms(trees)
         self._settled: dict[Slot, Value] = {}
-        self.script = Script(_texts(trees, slots))
+        constants = [constant.value for tree in trees for constant in constants_of(tree)]
+        self.script = Script(_texts(constants, slots), is_wide=any(map(_is_wide, constants)))
         self.endings = [self.script.choose(len(branch)) for branch in slots.endings]
         self.values = {
             slot: self._variable(slot.read, slot.branch, domain)
             for slot, domain in slots.domains.items()
         }
         self.guards = [self.script.named(self._truth(tree, None), always=True) for tree in trees]
+        self.two_hold = self.script.named(some(self._with_an_earlier()), always=True)
         relate_parts(self.script)
+
+    def _with_an_earlier(self) -> Iterator[Formula]:
+        """For each guard, whether it holds and one that comes before it does, too."""
+        earlier = FALSE
+        for guard in self.guards:
+            yield every((guard, earlier))
+            earlier = self.script.named(some((earlier, guard)))
 
     def _variable(self, read: Read, branch: int | None, domain: Domain) -> Value:
         value = variable(domain, self.script, self._room.get(read, 0))
@@ -151,11 +162,14 @@ def _compared(sign: Operator, left: Value, right: Value, script: Script) -> Form
             assert_never(sign)
 
 
-def _texts(trees: Sequence[Node], slots: Slots) -> Iterator[str]:
+def _is_wide(literal: Json) -> bool:
+    return any(isinstance(it, int) and abs(it) >= WIDEST for it in literals_in(literal))
+
+
+def _texts(constants: list[Json], slots: Slots) -> Iterator[str]:
     """Every string that the script can name: literals, options, and what branches tell of their children."""
-    for tree in trees:
-        for constant in constants_of(tree):
-            yield from (it for it in literals_in(constant.value) if isinstance(it, str))
+    for constant in constants:
+        yield from (it for it in literals_in(constant) if isinstance(it, str))
     for domain in slots.domains.values():
         yield from _options(domain)
     for ending in (it for branch in slots.endings for it in branch):

@@ -46,8 +46,9 @@ class Evidence:
         for guard in holding:
             self.holds.setdefault(guard, case)
         for pair in combinations(holding, 2):
-            if len(self.pairs) < MOST_OVERLAPS:
-                self.pairs.setdefault(pair, case)
+            if len(self.pairs) >= MOST_OVERLAPS:
+                break
+            self.pairs.setdefault(pair, case)
         return True
 
     def shown(self, case: Case, *, both: Pair | None) -> Scope | None:

@@ -157,4 +157,5 @@ def _before_lists(one: Value, other: Value, script: Script) -> Formula:
 def _equal_unknown(one: Value, other: Value, script: Script) -> Formula:
     if one.key == other.key:
         return TRUE
-    return script.open_question("equal", *sorted((one.key, other.key)))[0]
+    first, second = sorted((one.key, other.key))
+    return script.open_question("equal", first, second)[0]

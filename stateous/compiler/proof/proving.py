@@ -62,17 +62,21 @@ def _findings(rivals: Rivals, limits: Limits) -> Findings:
     evidence = Evidence(rivals)
     slots = slots_of((guard.tree for guard in evidence.guards), rivals.reading)
     trials = Trials(slots)
-    for case in trials.first(MOST_TRIED):
-        if evidence.look(case) and evidence.is_complete():
+    until = limits.for_a_question()
+    was_cut = False
+    most = MOST_TRIED + 5 * max(0, len(evidence.guards) - 20)
+    for case in trials.first(most):
+        was_cut = limits.clock() > until
+        if was_cut or (evidence.look(case) and evidence.is_complete()):
             break
     every = range(len(evidence.guards))
     if evidence.is_complete():
         left = _Unanswered()
-    elif trials.are_all(MOST_TRIED) and not evidence.in_doubt:
+    elif trials.are_all(most) and not (was_cut or evidence.in_doubt):
         left = _Unanswered(nevers=[guard for guard in every if guard not in evidence.holds])
     else:
         left = _ask(rivals, slots, trials, evidence, limits)
-    return _told(rivals, evidence, trials, left)
+    return _told(rivals, evidence, trials, left, limits)
 
 
 def _ask(
@@ -98,12 +102,19 @@ def _ask(
     return _Unanswered(nevers=nevers, pairs=pairs, gap=gap)
 
 
-def _told(rivals: Rivals, evidence: Evidence, trials: Trials, left: _Unanswered) -> Findings:
+def _told(
+    rivals: Rivals, evidence: Evidence, trials: Trials, left: _Unanswered, limits: Limits
+) -> Findings:
     workflow, source, on = rivals.workflow, rivals.source, rivals.on
     guarded = [Guarded(it.target, it.guard.text) for it in rivals.routes if it.guard is not None]
 
     def told(case: Case, pair: Pair | None) -> tuple[str, Scope]:
-        smallest = trials.smallest(case, lambda it: evidence.shown(it, both=pair) is not None)
+        until = limits.for_a_question()
+
+        def shows(tried: Case) -> bool:
+            return limits.clock() < until and evidence.shown(tried, both=pair) is not None
+
+        smallest = trials.smallest(case, shows, MOST_TRIED)
         guards = range(len(guarded)) if pair is None else pair
         trees = [evidence.guards[guard].tree for guard in guards]
         witness = spelt_case(smallest, trees, names_branch=_may_be_several(rivals))

@@ -38,14 +38,14 @@ _TYPES: Final[Mapping[str, Kind]] = {
     "object": "object",
 }
 _DEEPEST: Final = 6
-_MOST_PARTS: Final = 20_000
+_MOST_PARTS: Final = 10_000
 
 
 class Domains:
     """The domains of one graph's schemas.
 
-    Keywords that it does not know are passed over, and what lies deeper than 6 levels, or goes round in
-    circles, may be anything: a domain is never too small.
+    Keywords that it does not know are passed over, and what lies deeper than 6 levels, goes round in circles,
+    or has too many parts, may be anything: a domain is never too small.
     """
 
     def __init__(self, schemas: Mapping[str, Json]) -> None:
@@ -55,6 +55,7 @@ class Domains:
 
     def of_model(self, name: str | None) -> Domain:
         """The documents of a model; every object, without one."""
+        self._parts = 0
         objects = Domain(kinds=frozenset({"object"}))
         return objects if name is None else met(objects, self._of_reference(reference_to(name), 0))
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
-from typing import Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 from stateous.compiler.proof.formulas import TRUE, Formula, Term, numeral
 
 Sort = Literal["Bool", "Int", "Real"]
 
-_LONGEST: Final = 4_000_000
+_LONGEST: Final = 2_000_000
 _SHORT: Final = 12
 
 
@@ -33,15 +33,18 @@ class Script:
 
     Strings are numbers to the solver: the place of each known one in their order is its rank, '' is 0, and
     other strings lie somewhere between. So all that order and equality say of strings is said of numbers.
+    `is_wide` says that a literal is larger than any number that can be sent. `known` has the literals by key.
     """
 
-    def __init__(self, texts: Iterable[str]) -> None:
+    def __init__(self, texts: Iterable[str], *, is_wide: bool = False) -> None:
+        self.is_wide = is_wide
         self.texts = sorted({"", *texts})
         self._ranks = {text: numeral(Fraction(at)) for at, text in enumerate(self.texts)}
+        self.known: dict[str, Any] = {}
         self._lines: list[str] = []
         self._length = 0
         self._declared = 0
-        self._open: dict[tuple[str, ...], Formula] = {}
+        self._open: dict[tuple[str, str, str], Formula] = {}
 
     def rank(self, text: str) -> Term:
         """The number that stands for a known string."""
@@ -71,8 +74,9 @@ class Script:
         self._add(f"(assert (= {name} {formula}))")
         return name
 
-    def open_question(self, *question: str) -> tuple[Formula, bool]:
-        """A constant for what the solver is told nothing about, the same for the same question; whether it is new."""
+    def open_question(self, word: str, one: str, other: str) -> tuple[Formula, bool]:
+        """A constant for what the solver is told little about, by the keys of two values; whether it is new."""
+        question = (word, one, other)
         known = self._open.get(question)
         if known is None:
             self._open[question] = answer = self.declare("Bool")
@@ -84,9 +88,9 @@ class Script:
         """Whether the solver may choose some answers that are not its to choose."""
         return bool(self._open)
 
-    def asked(self, *question: str) -> Formula | None:
+    def asked(self, word: str, one: str, other: str) -> Formula | None:
         """The constant of an open question, if it was asked."""
-        return self._open.get(question)
+        return self._open.get((word, one, other))
 
     def choose(self, number: int) -> Choice:
         """A choice between so many, of which exactly one is made."""
@@ -96,11 +100,11 @@ class Script:
         self.require(f"(<= 0 {selector} {number - 1})")
         return Choice(tuple(f"(= {selector} {at})" for at in range(number)), selector)
 
-    def asked_of(self, word: str) -> Iterator[tuple[tuple[str, ...], Formula]]:
-        """The open questions that begin with a word: what follows it, and the constant."""
-        for (first, *rest), answer in list(self._open.items()):
-            if first == word:
-                yield tuple(rest), answer
+    def asked_of(self, word: str) -> Iterator[tuple[tuple[str, str], Formula]]:
+        """The open questions of a word: the keys of the two values that it is about, and the constant."""
+        for (asked, one, other), answer in self._open.items():
+            if asked == word:
+                yield (one, other), answer
 
     def text(self) -> str:
         return "\n".join(self._lines)

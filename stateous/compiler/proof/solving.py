@@ -44,9 +44,10 @@ class Solver:
             solver.set("timeout", max(1, round(within * 1000)))
             solver.set("rlimit", max(1, round(within * _WORK_A_SECOND)))
             found = solver.check()
-            if found == _z3.sat:
-                return "yes", _read(solver.model())
-            return ("no" if found == _z3.unsat else "unknown"), {}
+            if found == _z3.unsat:
+                return "no", {}
+            model = _read(solver.model()) if found == _z3.sat else None
+            return ("unknown", {}) if model is None else ("yes", model)
         finally:
             solver.pop()
 
@@ -59,15 +60,17 @@ def _declaring(formula: Formula) -> str:
     return f"{declared}(assert {formula})"
 
 
-def _read(model: Any) -> Model:
+def _read(model: Any) -> Model | None:
+    """What was chosen; None when a number has more digits than Python reads."""
     values: dict[str, bool | Fraction] = {}
     for declared in model.decls():
         value = model[declared]
         name = cast("str", declared.name())
         if name[0] == "b":
             values[name] = bool(_z3.is_true(value))
-        elif name[0] == "i":
-            values[name] = Fraction(value.as_long())
-        else:
-            values[name] = Fraction(value.as_fraction())
+            continue
+        try:
+            values[name] = Fraction(value.as_long() if name[0] == "i" else value.as_fraction())
+        except ValueError:
+            return None
     return values

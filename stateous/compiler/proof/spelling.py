@@ -9,10 +9,12 @@ from typing import Any, Final, cast
 from stateous.compiler.proof.cases import Case
 from stateous.compiler.proof.slots import Slot
 from stateous.model.guard_tree import Branches, Count, Field, Node, reads_of
+from stateous.model.sentences import printable
 
 Json = Any
 
 _SHOWN: Final = 60
+_MOST: Final = 12
 
 
 def spelt_case(case: Case, trees: Iterable[Node], *, names_branch: bool) -> str:
@@ -21,7 +23,9 @@ def spelt_case(case: Case, trees: Iterable[Node], *, names_branch: bool) -> str:
     found: list[str] = []
     for read in dict.fromkeys(read for read in reads if not isinstance(read, Branches)):
         found.extend(_spelt(read, case, names_branch=names_branch))
-    return ", ".join(dict.fromkeys(found))
+    told = list(dict.fromkeys(found))
+    more = [f"and {len(told) - _MOST} more"] if len(told) > _MOST else []
+    return ", ".join([*told[:_MOST], *more])
 
 
 def _spelt(read: Field | Count, case: Case, *, names_branch: bool) -> Iterator[str]:
@@ -48,7 +52,7 @@ def _spelt(read: Field | Count, case: Case, *, names_branch: bool) -> Iterator[s
 
 def spelt(value: Json) -> str:
     """A value as guards write literals, cut when it is long."""
-    text = _literal(value)
+    text = printable(_literal(value))
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 

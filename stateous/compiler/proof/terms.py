@@ -88,6 +88,12 @@ class Value(msgspec.Struct, frozen=True):
 
 def literal(value: Json, script: Script) -> Value:
     """The value of a literal; there are no objects among them."""
+    made = _literal(value, script)
+    script.known[made.key] = value
+    return made
+
+
+def _literal(value: Json, script: Script) -> Value:
     match value:
         case None:
             return Value("null", null=TRUE)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from itertools import islice
+from itertools import chain, islice
 from math import prod
 from typing import Any, cast
 
@@ -29,8 +29,10 @@ class Trials:
         self._all_listed = all(options is not None and len(options) <= MOST for options in listed)
 
     def first(self, most: int) -> Iterator[Case]:
-        """At most so many cases, those of the simplest values first."""
-        return map(self._case, islice(_mixed(self._choices), most))
+        """At most so many cases: each value of one slot, then mixtures, those of the simplest values first."""
+        mixed = _mixed(self._choices)
+        chosen = mixed if self.are_all(most) else chain(_one_by_one(self._choices), mixed)
+        return map(self._case, islice(chosen, most))
 
     def are_all(self, most: int) -> bool:
         """Whether the first so many cases are all that there are: booleans, null, and listed values only."""
@@ -44,33 +46,33 @@ class Trials:
         ]
         return map(self._case, islice(_mixed(choices), most))
 
-    def smallest(self, case: Case, fits: Callable[[Case], bool]) -> Case:
-        """The case with each value as simple as it can be while the case still fits."""
+    def smallest(self, case: Case, fits: Callable[[Case], bool], most: int) -> Case:
+        """The case with each value as simple as it can be while the case still fits, after so many tries."""
         chosen = self._chosen(case)
-        for _ in range(2):
-            for place, choice in enumerate(self._choices):
-                for simpler in choice:
-                    if simpler is chosen[place] or _is_same(simpler, chosen[place]):
+        left = most
+        for place in [*range(len(self._choices))] * 2:
+            is_simple = False
+            while not is_simple:
+                is_simple = True
+                for simpler in self._simpler(chosen[place], place):
+                    left -= 1
+                    if left < 0:
+                        return self._case(chosen)
+                    tried = [*chosen[:place], simpler, *chosen[place + 1 :]]
+                    if fits(self._case(tried)):
+                        chosen, is_simple = tried, False
                         break
-                    if fits(self._case(tried := _with(chosen, place, simpler))):
-                        chosen = tried
-                        break
-                chosen = self._shortened(chosen, place, fits)
         return self._case(chosen)
 
-    def _shortened(self, chosen: list[Any], place: int, fits: Callable[[Case], bool]) -> list[Any]:
-        """With a list there as short as it can be."""
-        at = 0
-        while isinstance(chosen[place], list):
-            items = cast("list[Json]", chosen[place])
-            if at == len(items):
+    def _simpler(self, value: Any, place: int) -> Iterator[Any]:
+        """What stands before the value in its choice; and a list with an item less."""
+        for simpler in self._choices[place]:
+            if simpler is value or (type(simpler) is type(value) and simpler == value):
                 break
-            shorter = [*items[:at], *items[at + 1 :]]
-            if fits(self._case(tried := _with(chosen, place, shorter))):
-                chosen = tried
-            else:
-                at += 1
-        return chosen
+            yield simpler
+        if isinstance(value, list):
+            items = cast("list[Json]", value)
+            yield from ([*items[:at], *items[at + 1 :]] for at in range(len(items)))
 
     def _case(self, chosen: Sequence[Any]) -> Case:
         values = dict(zip(self._slots, chosen[self._places :], strict=True))
@@ -80,13 +82,12 @@ class Trials:
         return [*case.endings, *(case.values[slot] for slot in self._slots)]
 
 
-def _with(chosen: list[Any], place: int, value: Any) -> list[Any]:
-    return [*chosen[:place], value, *chosen[place + 1 :]]
-
-
-def _is_same(one: Json, other: Json) -> bool:
-    """Whether two values are the same and of one type: true is not 1."""
-    return type(one) is type(other) and one == other
+def _one_by_one(choices: Sequence[Sequence[Any]]) -> Iterator[list[Any]]:
+    """The first of each choice, but for one of them each of the others in turn."""
+    if all(choices):
+        firsts = [choice[0] for choice in choices]
+        for at, choice in enumerate(choices):
+            yield from ([*firsts[:at], it, *firsts[at + 1 :]] for it in choice)
 
 
 def _mixed(choices: Sequence[Sequence[Any]]) -> Iterator[list[Any]]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Final
 
-from stateous.compiler.proof.candidates import fits_strings
+from stateous.compiler.proof.candidates import WIDEST, fits_strings
 from stateous.compiler.proof.domain_algebra import any_item
 from stateous.compiler.proof.domains import Domain, Lists, Numbers, Objects
 from stateous.compiler.proof.formulas import (
@@ -20,7 +21,8 @@ from stateous.compiler.proof.formulas import (
 from stateous.compiler.proof.script import Script
 from stateous.compiler.proof.terms import ListTerm, NumberTerm, ObjectTerm, StringTerm, Value
 
-_MOST_TEXTS = 2_000
+_MOST_TEXTS: Final = 2_000
+_WIDEST: Final = numeral(Fraction(WIDEST))
 
 
 def variable(domain: Domain, script: Script, room: int = 0) -> Value:
@@ -55,7 +57,7 @@ def lies_in(value: Value, domain: Domain, script: Script) -> Formula:
     if "null" in domain.kinds:
         found.append(value.null)
     if value.number is not None:
-        found.append(every((value.number.given, _is_number(value.number, domain))))
+        found.append(every((value.number.given, _is_number(value.number, domain, script))))
     if value.string is not None and "string" in domain.kinds:
         found.append(every((value.string.given, _is_string(value.string, domain, script))))
     if value.list is not None and "list" in domain.kinds:
@@ -95,7 +97,7 @@ def _object(domain: Domain, given: Formula, script: Script) -> ObjectTerm:
     return ObjectTerm(given, script.declare("Bool"), domain.objects)
 
 
-def _is_number(number: NumberTerm, domain: Domain) -> Formula:
+def _is_number(number: NumberTerm, domain: Domain, script: Script) -> Formula:
     found: list[Formula] = []
     if "boolean" in domain.kinds:
         if number.flag is None:
@@ -103,11 +105,11 @@ def _is_number(number: NumberTerm, domain: Domain) -> Formula:
         else:
             found.extend(number.flag if each else negated(number.flag) for each in domain.booleans)
     if "number" in domain.kinds:
-        found.append(_in_range(number, domain.numbers))
+        found.append(_in_range(number, domain.numbers, script))
     return some(found)
 
 
-def _in_range(number: NumberTerm, numbers: Numbers) -> Formula:
+def _in_range(number: NumberTerm, numbers: Numbers, script: Script) -> Formula:
     if numbers.options is not None:
         return some(f"(= {number.term} {numeral(Fraction(it))})" for it in numbers.options)
     found: list[Formula] = []
@@ -115,6 +117,8 @@ def _in_range(number: NumberTerm, numbers: Numbers) -> Formula:
         found.append(f"({'>' if low.open else '>='} {number.term} {numeral(low.value)})")
     if (high := numbers.most) is not None:
         found.append(f"({'<' if high.open else '<='} {number.term} {numeral(high.value)})")
+    if script.is_wide:
+        found.append(f"(< (- {_WIDEST}) {number.term} {_WIDEST})")
     whole = number.name.startswith("i")
     if numbers.integral and not whole:
         found.append(f"(is_int {number.term})")
