@@ -49,10 +49,10 @@ RETRY_AFTER: Final[dict[type[Refusal], int]] = {refusals.DatabaseBusy: 1}
 _HIDDEN: Final = "something went wrong inside the control plane; its log says what"
 
 
-def refused(refusal: Refusal) -> Reply:
-    """The answer that says no: one sentence and the code."""
+def refused(refusal: Refusal, *, retry_after: int | None = None) -> Reply:
+    """The answer that says no: one sentence and the code, and after how many seconds to ask again, if ever."""
     code, sentence = code_and_sentence(refusal)
-    wait = RETRY_AFTER.get(type(refusal))
+    wait = RETRY_AFTER.get(type(refusal), retry_after)
     return Reply(
         status_of(refusal),
         msgspec.json.encode({"error": sentence, "code": code}),

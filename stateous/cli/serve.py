@@ -12,12 +12,23 @@ from stateous.cli.addresses import read_listen
 from stateous.model.durations import parse_duration
 from stateous.model.refusals import StateousError
 
+SHORTEST_HOLD = timedelta(seconds=1)
+LONGEST_HOLD = timedelta(hours=1)
+
 
 class BadLease(StateousError):
     """--lease is no duration."""
 
 
-def serve(
+class BadHold(StateousError):
+    """--hold is no duration that a database can be kept for."""
+
+
+class NotTogether(StateousError):
+    """Two options contradict each other."""
+
+
+def serve(  # noqa: PLR0913 - the options are read from the signature
     graph: Annotated[Path, typer.Argument(metavar="GRAPH", help="The graph file to serve.")],
     *,
     db: Annotated[
@@ -41,6 +52,25 @@ def serve(
         str,
         typer.Option(metavar="TIME", help="How long a task is held without a heartbeat."),
     ] = "120s",
+    hold: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME",
+            help="How long the database is kept for this control plane when it gives no sign of life: "
+            "15s on Postgres, 30s on SQLite.",
+        ),
+    ] = None,
+    standby: Annotated[
+        bool,
+        typer.Option("--standby", help="Wait until no other control plane serves the database."),
+    ] = False,
+    replica: Annotated[
+        bool,
+        typer.Option(
+            "--replica",
+            help="Serve the database together with others that were started so; on Postgres.",
+        ),
+    ] = False,
     clock: Annotated[
         Literal["system", "manual"],
         typer.Option(help="Real time; or, for tests, a time that only stateous clock moves."),
@@ -51,6 +81,8 @@ def serve(
 
     host, port = read_listen(listen)
     lease_for = _read_lease(lease)
+    hold_for = None if hold is None else _read_hold(hold)
+    mode = _read_mode(standby=standby, replica=replica, clock=clock)
     workflow = read_graph(graph)
 
     from stateous.cli.serving import Serving
@@ -59,7 +91,9 @@ def serve(
         graph=workflow,
         db=db,
         schema=schema,
+        mode=mode,
         lease_for=lease_for,
+        hold_for=hold_for,
         supervise=supervise,
         clock=clock,
     ).run(host, port)
@@ -70,3 +104,30 @@ def _read_lease(text: str) -> timedelta:
         return parse_duration(text)
     except ValueError as error:
         raise BadLease(f"--lease takes a time, for example 120s or 5m: {error}") from error
+
+
+def _read_hold(text: str) -> timedelta:
+    try:
+        hold_for = parse_duration(text)
+    except ValueError as error:
+        raise BadHold(f"--hold takes a time, for example 15s or 1m: {error}") from error
+    if not SHORTEST_HOLD <= hold_for <= LONGEST_HOLD:
+        raise BadHold(f"--hold takes a time from 1s to 1h, not {text}")
+    return hold_for
+
+
+def _read_mode(
+    *, standby: bool, replica: bool, clock: str
+) -> Literal["alone", "standby", "replica"]:
+    if standby and replica:
+        raise NotTogether(
+            "--standby waits for the database until nobody else serves it, and --replica shares it at once: "
+            "use one of them"
+        )
+    if replica and clock == "manual":
+        raise NotTogether(
+            "--replica takes no manual clock: replicas would decide at different times"
+        )
+    if standby:
+        return "standby"
+    return "replica" if replica else "alone"

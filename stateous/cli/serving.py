@@ -12,6 +12,7 @@ import msgspec
 import typer
 
 from stateous.api.app import build_app
+from stateous.api.door import Door
 from stateous.api.server import CannotListen, Server, bind_socket, run_loop
 from stateous.cli.addresses import is_open, url_of
 from stateous.cli.companion import Companion
@@ -35,7 +36,9 @@ class Serving(msgspec.Struct, frozen=True, kw_only=True):
     graph: Graph
     db: str
     schema: str
+    mode: Literal["alone", "standby", "replica"]
     lease_for: timedelta
+    hold_for: timedelta | None
     supervise: Path | None
     clock: Literal["system", "manual"]
 
@@ -55,49 +58,69 @@ class Serving(msgspec.Struct, frozen=True, kw_only=True):
 
     async def _serve(self, listening: socket.socket) -> None:
         interrupts = Interrupts()
-        plane = await self._open(interrupts)
-        if plane is not None:
-            try:
-                await self._answer(plane, listening, interrupts)
-            finally:
-                await plane.stop()
+        door = Door()
+        server = Server(door, listening)
+        answering: asyncio.Future[None] | None = None
+        if self.mode == "standby":
+            answering = await _listen(server, listening)
+            typer.echo(f"standby on {url_of(listening)} (Ctrl-C stops)", err=True)
+        try:
+            plane = await self._open(interrupts, answering)
+            if plane is not None:
+                try:
+                    door.open(build_app(plane, time=plane.advancer))
+                    answering = answering or await _listen(server, listening)
+                    _tell(plane, listening)
+                    await self._until_stopped(plane, answering, interrupts)
+                finally:
+                    plane.end_waits()
+                    await _finish(server, answering, interrupts)
+                    await plane.stop()
+        finally:
+            await _finish(server, answering, interrupts)
         typer.echo("stopped", err=True)
 
-    async def _open(self, interrupts: Interrupts) -> Plane | None:
-        """The control plane; None when a signal came before it was there."""
+    async def _open(
+        self, interrupts: Interrupts, answering: asyncio.Future[None] | None
+    ) -> Plane | None:
+        """The control plane; None when a signal came before it was there. Raises CannotOpen, Ended."""
         opening = open_plane(
             graph=self.graph,
             db=self.db,
             schema=self.schema,
             lease_for=self.lease_for,
             clock=ManualClock() if self.clock == "manual" else None,
+            mode=self.mode,
+            hold_for=self.hold_for,
         )
         async with Race() as race:
             plane = race.enter(opening)
             race.enter(interrupts.asked.wait())
+            if answering is not None:
+                race.watch(answering)
             await race.first()
-            return plane.result() if plane.done() else None
+            if plane.done():
+                return plane.result()
+            if not interrupts.asked.is_set():
+                raise Ended("the server ended by itself")
+            return None
 
-    async def _answer(self, plane: Plane, listening: socket.socket, interrupts: Interrupts) -> None:
-        server = Server(build_app(plane, time=plane.advancer), listening)
-        answering = asyncio.ensure_future(server.serve())
+    async def _until_stopped(
+        self, plane: Plane, answering: asyncio.Future[None], interrupts: Interrupts
+    ) -> None:
         companion: Companion | None = None
         try:
-            await _until_ready(plane, server, answering, listening)
             if self.supervise is not None:
                 companion = await Companion.start(self.supervise)
             await _until_stopped(plane, answering, companion, interrupts)
         finally:
             if companion is not None:
                 await companion.stop(now=interrupts.now)
-            plane.end_waits()
-            await _finish(server, answering, interrupts)
 
 
-async def _until_ready(
-    plane: Plane, server: Server, answering: asyncio.Future[None], listening: socket.socket
-) -> None:
-    url = url_of(listening)
+async def _listen(server: Server, listening: socket.socket) -> asyncio.Future[None]:
+    """Answer requests from now on; what is returned ends when the server does. Raises CannotListen."""
+    answering = asyncio.ensure_future(server.serve())
     async with Race() as race:
         race.enter(server.ready())
         race.watch(answering)
@@ -106,8 +129,14 @@ async def _until_ready(
         try:
             answering.result()
         except OSError as error:
-            raise CannotListen(f"cannot listen on {url}: {error.strerror}") from error
+            raise CannotListen(f"cannot listen on {url_of(listening)}: {error.strerror}") from error
         raise Ended("the server did not start")
+    return answering
+
+
+def _tell(plane: Plane, listening: socket.socket) -> None:
+    """Say where the control plane listens, and what to know of it."""
+    url = url_of(listening)
     if is_open(listening):
         typer.echo(
             f"warning: {url} lets other computers in, and nobody is asked for a password", err=True
@@ -148,8 +177,12 @@ async def _until_stopped(
         raise Ended("the server ended by itself")
 
 
-async def _finish(server: Server, answering: asyncio.Future[None], interrupts: Interrupts) -> None:
-    """Finish the requests in progress; a second signal leaves them."""
+async def _finish(
+    server: Server, answering: asyncio.Future[None] | None, interrupts: Interrupts
+) -> None:
+    """Finish the requests in progress, unless nobody is answered (any more); a second signal leaves them."""
+    if answering is None or answering.done():
+        return
     server.stop()
     async with Race() as race:
         race.watch(answering)

@@ -8,8 +8,10 @@ the epoch is seen to be another's.
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
+from enum import Enum, auto
 
 import psycopg
 import structlog
@@ -28,6 +30,15 @@ _PINGS = 5
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 
+class Clock(Enum):
+    """Whose part it is to end leases and fire timers."""
+
+    OURS = auto()
+    TAKEN = auto()
+    """Ours from now on."""
+    ANOTHERS = auto()
+
+
 class Hold:
     """One control plane's hold. `is_held` turns False for good once the epoch was raised by another.
 
@@ -44,7 +55,7 @@ class Hold:
         self._turn = asyncio.Lock()
         self._has_lock = False
         self._is_shared = False
-        self.has_clock = False
+        self._has_clock = False
         self.epoch = 0
         self.is_held = False
 
@@ -86,10 +97,15 @@ class Hold:
             self._pinging = asyncio.create_task(self._ping_on(), name="stateous-hold")
         return True
 
+    @asynccontextmanager
+    async def in_turn(self) -> AsyncGenerator[Connection]:
+        """The connection for several statements, between which nobody else uses it. Raises psycopg.Error."""
+        async with self._turn:
+            yield self.connection
+
     async def share(self) -> None:
         """Let others in that serve the same. At no time is the lock free. Raises psycopg.Error."""
-        async with self._turn:
-            connection = self.connection
+        async with self.in_turn() as connection:
             self._is_shared = True
             await run(connection, "hold_share", {"hold": self._place.hold})
             await run(connection, "hold_release", {"hold": self._place.hold})
@@ -99,12 +115,10 @@ class Hold:
 
         Raises psycopg.Error, and CannotOpen when there is no epoch.
         """
-        async with self._turn:
-            connection = self.connection
-            async with connection.transaction():
-                await run(connection, "fence_take", {"fence": self._place.fence})
-                cursor = await run(connection, "epoch_raise")
-                row = await cursor.fetchone()
+        async with self.in_turn() as connection, connection.transaction():
+            await run(connection, "fence_take", {"fence": self._place.fence})
+            cursor = await run(connection, "epoch_raise")
+            row = await cursor.fetchone()
         if row is None:
             raise CannotOpen(NO_ROW)
         self.adopt_epoch(row[0])
@@ -114,19 +128,21 @@ class Hold:
         self.epoch = epoch
         self.is_held = True
 
-    async def clock_try(self) -> bool:
+    async def clock_try(self) -> Clock:
         """Whether this control plane is the one that runs the clock; if nobody does, it is from now on."""
-        connection = self._connection
-        if not self._is_shared or self.has_clock or connection is None:
-            return self.is_held and (self.has_clock or not self._is_shared)
+        if not self._is_shared:
+            return Clock.OURS if self.is_held else Clock.ANOTHERS
         try:
-            cursor = await run(connection, "clock_try", {"clock": self._place.clock})
-            row = await cursor.fetchone()
+            async with self.in_turn() as connection:
+                if self._has_clock:
+                    return Clock.OURS
+                cursor = await run(connection, "clock_try", {"clock": self._place.clock})
+                row = await cursor.fetchone()
         except psycopg.Error:
             # The next ping finds out what it was.
-            return False
-        self.has_clock = row is not None and row[0] and connection is self._connection
-        return self.has_clock
+            return Clock.ANOTHERS
+        self._has_clock = row is not None and row[0]
+        return Clock.TAKEN if self._has_clock else Clock.ANOTHERS
 
     def lose(self) -> None:
         """Note that the database is another's now."""
@@ -150,7 +166,7 @@ class Hold:
 
     async def _close(self) -> None:
         connection, self._connection = self._connection, None
-        self._has_lock = self.has_clock = False
+        self._has_lock = self._has_clock = False
         if connection is not None:
             await connection.close()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from stateous.store.postgres.hold import Hold
 from stateous.store.postgres.load import run
 from stateous.store.postgres.session import Connection, Place
 from stateous.store.serving import Mode, id_of, names_alive
@@ -40,19 +41,18 @@ async def holders_of(connection: Connection, place: Place) -> Holders:
     )
 
 
-async def names_renew(
-    connection: Connection, place: Place, *, epoch: int, own: str, leaves: bool = False
-) -> None:
+async def names_renew(hold: Hold, place: Place, *, own: str, leaves: bool = False) -> None:
     """Put on record which replicas serve: us, unless we leave, and those of the others that still have the hold.
 
     Raises psycopg.Error.
     """
-    async with connection.transaction():
-        cursor = await run(connection, "serving_lock", {"epoch": epoch})
+    epoch = {"epoch": hold.epoch}
+    async with hold.in_turn() as connection, connection.transaction():
+        cursor = await run(connection, "serving_lock", epoch)
         row = await cursor.fetchone()
         if row is None:
             return
         alive = set((await holders_of(connection, place)).ids) - {id_of(own)}
         names = names_alive(row[0], alive) + ([] if leaves else [own])
         if names:
-            await run(connection, "serving_write", {"epoch": epoch, "serving": ", ".join(names)})
+            await run(connection, "serving_write", {**epoch, "serving": ", ".join(names)})

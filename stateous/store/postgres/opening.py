@@ -188,9 +188,7 @@ class Opening:
             raise CannotOpen(reason)
         self._hold.adopt_epoch(epoch)
         if self._candidate is not None:
-            await names_renew(
-                self._hold.connection, self._place, epoch=epoch, own=self._candidate.name
-            )
+            await names_renew(self._hold, self._place, own=self._candidate.name)
         return True
 
     async def _why_not_join(self) -> tuple[str | None, int]:

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import psycopg
+import structlog
 from psycopg_pool import PoolTimeout
 
 from stateous.engine.commands import Beat
@@ -17,7 +18,7 @@ from stateous.store.postgres.batches import Batches, check_held
 from stateous.store.postgres.beats import Beats
 from stateous.store.postgres.claims import Claims
 from stateous.store.postgres.faults import not_committed
-from stateous.store.postgres.hold import LASTS_FOR, Hold
+from stateous.store.postgres.hold import LASTS_FOR, Clock, Hold
 from stateous.store.postgres.holders import names_renew, session_name
 from stateous.store.postgres.load import Load, run
 from stateous.store.postgres.opening import Opening
@@ -35,6 +36,8 @@ from stateous.store.store import (
     Seen,
 )
 from stateous.store.values import Row, latest_of
+
+log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 
 class PostgresStore(Reading):
@@ -101,28 +104,28 @@ class PostgresStore(Reading):
             self._beat_seats,
         ):
             await seats.close()
-        if self._replica and self._hold.is_held:
+        if self._hold.is_held:
             await self._names_renew(leaves=True)
         # The hold goes last, so that nobody else serves while we still write.
         await self._hold.give_up()
 
     async def clock_try(self) -> bool:
-        had, has = self._hold.has_clock, await self._hold.clock_try()
-        if has and not had and self._replica:
-            # Whoever ran it before may have gone without a word.
-            await self._names_renew()
-        return has
+        match await self._hold.clock_try():
+            case Clock.OURS:
+                return True
+            case Clock.ANOTHERS:
+                return False
+            case Clock.TAKEN:
+                log.info("clock.taken")
+                # Whoever ran it before may have gone without a word.
+                await self._names_renew()
+                return True
 
     async def _names_renew(self, *, leaves: bool = False) -> None:
         """Put on record which replicas serve. Nothing rests on it."""
-        with suppress(psycopg.Error):
-            await names_renew(
-                self._hold.connection,
-                self._place,
-                epoch=self._hold.epoch,
-                own=self._replica,
-                leaves=leaves,
-            )
+        if self._replica:
+            with suppress(psycopg.Error):
+                await names_renew(self._hold, self._place, own=self._replica, leaves=leaves)
 
     async def clock_read(self) -> datetime | None:
         return latest_of((await self._reads.rows("clock_read"))[0])
