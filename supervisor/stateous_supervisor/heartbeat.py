@@ -18,7 +18,6 @@ from stateous.model.refusals import Refusal
 from stateous_supervisor.log import Log
 from stateous_supervisor.outage import Outage
 from stateous_supervisor.run import Run
-from stateous_supervisor.stuck import Stuck
 
 LEASE_FOR: Final = 120.0
 """Seconds of a lease when the control plane does not say."""
@@ -32,8 +31,8 @@ class Heartbeat:
     """Beats each quarter of a lease, from `start` to `stop`.
 
     `held` returns the runs whose tasks are worked on, `lost` is told those whose tasks are not ours any more,
-    `ended` is called at the end; all three in the thread, in which `stuck` looks before each heartbeat. The log
-    has what goes wrong.
+    `first` is called before each heartbeat, `ended` at the end; all of them in the thread. The log has what goes
+    wrong.
     """
 
     def __init__(
@@ -44,7 +43,7 @@ class Heartbeat:
         held: Callable[[], Sequence[Run]],
         lost: Callable[[Sequence[Run]], None],
         ended: Callable[[], None],
-        stuck: Stuck,
+        first: Callable[[Client], None],
         outage: Outage,
         log: Log,
     ) -> None:
@@ -53,7 +52,7 @@ class Heartbeat:
         self._held = held
         self._lost = lost
         self._ended = ended
-        self._stuck = stuck
+        self._first = first
         self._outage = outage
         self._log = log
         self._every = LEASE_FOR / 4
@@ -92,7 +91,7 @@ class Heartbeat:
         """One heartbeat; returns in how many seconds to try again when there was no answer."""
         tell_end = self._outage.answered
         try:
-            self._stuck.look(self._client)
+            self._first(self._client)
             held = self._held()
             for first in range(0, len(held), MOST):
                 self._beat_for(held[first : first + MOST])

@@ -4,17 +4,34 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import re
+import shutil
 import signal
 import sqlite3
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
 
+from stateous_supervisor import outbox as outbox_module
 from stateous_supervisor.lock import FolderTaken
-from stateous_supervisor.outbox import Message, Outbox, OutboxFailed
+from stateous_supervisor.outbox import Message, Outbox, OutboxFailed, Saved
+
+FIRST_FORMAT = """
+    CREATE TABLE messages (
+        seq INTEGER PRIMARY KEY AUTOINCREMENT,
+        task INTEGER NOT NULL,
+        token TEXT NOT NULL,
+        kind TEXT NOT NULL,
+        body BLOB NOT NULL
+    ) STRICT;
+    INSERT INTO messages (seq, task, token, kind, body) VALUES
+        (4, 7, 'A', 'note', x'7b7d'), (5, 7, 'A', 'report', x'7b7d');
+    PRAGMA user_version = 1;
+"""
 
 
 def put(outbox: Outbox, body: bytes, *, task: int = 1) -> Message:
@@ -47,6 +64,86 @@ def test_a_message_takes_the_place_of_another_at_once(tmp_path: Path) -> None:
         saved.result(10)
     with Outbox(tmp_path) as outbox:
         assert outbox.left == [new]
+
+
+def test_each_message_has_an_id_of_its_own_that_it_keeps(tmp_path: Path) -> None:
+    with Outbox(tmp_path) as outbox:
+        first, second = put(outbox, b"1"), put(outbox, b"2")
+    with Outbox(tmp_path) as outbox:
+        assert outbox.left == [first, second]
+        third = put(outbox, b"3")
+    ids = [message.id for message in (first, second, third)]
+    assert len(set(ids)) == 3
+    assert all(re.fullmatch(r"[A-Za-z0-9._-]{1,64}", each) for each in ids)
+
+
+def test_a_file_that_came_back_from_a_backup_gives_no_id_twice(tmp_path: Path) -> None:
+    Outbox(tmp_path).close()
+    shutil.copytree(tmp_path / ".stateous", tmp_path / "backup")
+    with Outbox(tmp_path) as outbox:
+        before = put(outbox, b"before")
+    shutil.rmtree(tmp_path / ".stateous")
+    (tmp_path / "backup").rename(tmp_path / ".stateous")
+    with Outbox(tmp_path) as outbox:
+        after = put(outbox, b"after")
+    assert before.seq == after.seq
+    assert before.id != after.id
+
+
+def test_messages_of_the_first_format_get_ids_and_keep_them(tmp_path: Path) -> None:
+    hidden = tmp_path / ".stateous"
+    hidden.mkdir()
+    old = sqlite3.connect(hidden / "outbox.db")
+    old.executescript(FIRST_FORMAT)
+    old.close()
+    with Outbox(tmp_path) as outbox:
+        left = outbox.left
+        new = put(outbox, b"3")
+    assert [(each.seq, each.task, each.token, each.kind) for each in left] == [
+        (4, 7, "A", "note"),
+        (5, 7, "A", "report"),
+    ]
+    assert new.seq == 6
+    assert len({each.id for each in [*left, new]}) == 3
+    with Outbox(tmp_path) as outbox:
+        assert outbox.left == [*left, new]
+
+
+def test_whoever_listens_is_told_in_order_what_is_on_the_disk_and_what_is_not(
+    tmp_path: Path,
+) -> None:
+    told: list[Saved] = []
+    with Outbox(tmp_path) as outbox:
+        outbox.tell(told.extend)
+        outbox.database.execute("PRAGMA max_page_count = 8")
+        bodies = (b"1", b"x" * 100_000, b"3")
+        for n, body in enumerate(bodies):
+            outbox.put(task=1, token="A", kind="note", body=body, owner=n)
+    assert [(each.owner, each.problem is None) for each in told] == [
+        (0, True),
+        (1, False),
+        (2, True),
+    ]
+    assert [each.message.body for each in told] == list(bodies)
+
+
+@pytest.fixture
+def soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was answered goes after a twentieth of a second, not after a whole one."""
+    monkeypatch.setattr(outbox_module, "_REMOVED_WITHIN", 0.05)
+
+
+@pytest.mark.usefixtures("soon")
+def test_answered_messages_go_when_others_do_not_come(tmp_path: Path) -> None:
+    with Outbox(tmp_path) as outbox:
+        message, kept = put(outbox, b"1"), put(outbox, b"2")
+        outbox.remove(message)
+        other = sqlite3.connect(tmp_path / ".stateous" / "outbox.db")
+        until = time.monotonic() + 30
+        while other.execute("SELECT count(*) FROM messages").fetchone() != (1,):
+            assert time.monotonic() < until
+        assert other.execute("SELECT seq FROM messages").fetchone() == (kept.seq,)
+        other.close()
 
 
 def test_many_threads_write_and_nothing_is_lost(tmp_path: Path) -> None:
@@ -93,6 +190,29 @@ def test_a_full_disk_fails_the_write_that_does_not_fit_and_no_other(tmp_path: Pa
             too_large.result(10)
     with Outbox(tmp_path) as outbox:
         assert outbox.left == [first, second]
+
+
+@pytest.mark.usefixtures("soon")
+def test_a_disk_that_has_room_again_is_written_again(tmp_path: Path) -> None:
+    with Outbox(tmp_path) as outbox:
+        large = b"x" * 40_000
+        fits = put(outbox, large)
+        pages = outbox.database.execute("PRAGMA page_count").fetchone()[0]
+        outbox.database.execute(f"PRAGMA max_page_count = {pages}")
+        with pytest.raises(OutboxFailed, match="full"):
+            put(outbox, large)
+        outbox.remove(fits)
+        small = put(outbox, b"a")  # it is written with what goes, or before it
+        until = time.monotonic() + 30
+        while True:
+            try:
+                last = put(outbox, large)
+                break
+            except OutboxFailed:
+                assert time.monotonic() < until
+    with Outbox(tmp_path) as outbox:
+        assert outbox.left == [small, last]
+        assert outbox.database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
 
 
 def test_a_second_supervisor_is_refused(tmp_path: Path) -> None:
