@@ -129,16 +129,30 @@ class Claiming:
         """Look, and look again when it is called, or while ready tasks are only locked by somebody."""
         short = 0
         while True:
+            is_last = waiter.waits and waiter.is_over()
             granted, is_short = await self._look_once(waiter)
             short = short + 1 if is_short else 0
-            if granted.grants or waiter.is_ended:
+            if granted.grants or waiter.is_ended or is_last:
                 return granted
-            if 0 < short < LOOKS_WHEN_SHORT:
+            if short:
+                if short >= LOOKS_WHEN_SHORT and waiter.is_over():
+                    return granted
+                await self._rest(waiter, short)
+            else:
+                await waiter.sleep()
+                if waiter.is_over() and not waiter.called:
+                    return granted
+
+    async def _rest(self, waiter: Waiter, short: int) -> None:
+        """Let who has ready tasks locked go on; what it was called to by its own look is no news."""
+        called, waiter.called = waiter.called, set()
+        try:
+            if short < LOOKS_WHEN_SHORT:
                 await asyncio.sleep(REST_WHEN_SHORT)
-                continue
-            await waiter.sleep(at_most=LONG_REST_WHEN_SHORT if short else None)
-            if waiter.is_over() and not waiter.called:
-                return granted
+            else:
+                await waiter.sleep(at_most=LONG_REST_WHEN_SHORT)
+        finally:
+            waiter.called |= called
 
     async def _look_once(self, waiter: Waiter) -> tuple[Granted, bool]:
         called, waiter.called = waiter.called, set()
