@@ -19,9 +19,9 @@ select t.token, t.workflow, t.state, t.visit, r.reason,
        case r.reason
            when 'paused' then format('paused since %s; events held: %s', to_char(w.since_at at time zone 'UTC', u.said),
                (select count(*) from held h where h.root = t.root and h.token = t.token))
-           when 'children' then format('%s of its children still run', t.children_open)
+           when 'children' then format('children that still run: %s', t.children_open)
            when 'unserved' then format('task %s is queued for %s, and no live supervisor serves it', k.id, k.queue)
-           when 'queued' then format('task %s is queued for %s, which %s serve', k.id, k.queue, s.supervisors)
+           when 'queued' then format('task %s is queued for %s; live supervisors that serve it: %s', k.id, k.queue, s.supervisors)
            when 'claimed' then format('task %s is claimed by %s until %s', k.id, k.claimed_by, to_char(k.lease_until at time zone 'UTC', u.said))
            when 'outside' then format('task %s waits for someone outside since %s', k.id, to_char(w.since_at at time zone 'UTC', u.said))
            when 'timer' then format('timer %s is due at %s', m.event, to_char(m.due_at at time zone 'UTC', u.said))

@@ -188,17 +188,17 @@ def reason(world: World, token: Token) -> tuple[str, str, datetime | None]:
         why = f"paused since {said(token.paused_at)}; events held: {len(held)}"
         return "paused", why, token.paused_at
     if token.children_open:
-        return "children", f"{token.children_open} of its children still run", token.entered_at
+        return "children", f"children that still run: {token.children_open}", token.entered_at
     if task is None:
         if timer is None:
             return "event", "only an event moves it", token.entered_at
         return "timer", f"timer {timer.event} is due at {said(timer.due_at)}", token.entered_at
     if task.status == "queued":
         count = serving(world)[task.queue]
-        queued = f"task {task.id} is queued for {task.queue}, "
+        queued = f"task {task.id} is queued for {task.queue}"
         if not count:
-            return "unserved", f"{queued}and no live supervisor serves it", task.queued_at
-        return "queued", f"{queued}which {count} serve", task.queued_at
+            return "unserved", f"{queued}, and no live supervisor serves it", task.queued_at
+        return "queued", f"{queued}; live supervisors that serve it: {count}", task.queued_at
     if task.status == "claimed":
         why = f"task {task.id} is claimed by {task.claimed_by} until {said(task.lease_until)}"
         return "claimed", why, last_at(world, token, "task_claimed")
