@@ -18,9 +18,11 @@ MOST: Final = 32
 WIDEST: Final = 10**4300
 """JSON from outside holds only integers below this."""
 
+_MOST_OVERLAID: Final = 50
 _MOST_OF_A_KIND: Final = 14
 _MOST_LITERALS: Final = 500
 _DEEPEST: Final = 8
+_LONG: Final = 10**16
 _ORDER: Final[tuple[Kind, ...]] = ("boolean", "number", "string", "list", "object", "null")
 
 
@@ -34,8 +36,8 @@ def candidates(domain: Domain, literals: Iterable[Json]) -> list[Json]:
         return [*(it for it in options if it is not None), *(it for it in options if it is None)]
     kinds = {kind_of(literal) for literal in near}
     # A key of which nothing is known is most simply missing; a known field is better shown with a value.
-    null_at = 1 if len(domain.kinds) > 2 else 3
-    places = {kind: null_at if kind == "null" else 0 if kind in kinds else 2 for kind in KINDS}
+    null_at = 0 if len(domain.kinds) > 2 else 3
+    places = {kind: null_at if kind == "null" else 1 if kind in kinds else 2 for kind in KINDS}
     ordered = sorted(domain.kinds, key=lambda kind: (places[kind], _ORDER.index(kind)))
     found: list[Json] = []
     for kind in ordered:
@@ -87,7 +89,11 @@ def _numbers(domain: Domain, near: list[Json]) -> Iterator[int | float]:
     ends = [Fraction(it) for it in near if isinstance(it, int | float) and abs(it) < WIDEST]
     ends.extend(bound.value for bound in (numbers.least, numbers.most) if bound)
     points = sorted({*ends, Fraction(0)})
-    found: set[int | float] = {_plain(point) for point in points if _can_be_said(point)}
+    found: set[int | float] = set()
+    for point in points:
+        said = said_as(point, integral=numbers.integral)
+        if said is not None:
+            found.add(said)
     for low, high in ((None, points[0]), *pairwise(points), (points[-1], None)):
         value = number_between(low, high, integral=numbers.integral)
         if value is not None:
@@ -102,12 +108,18 @@ def _numbers(domain: Domain, near: list[Json]) -> Iterator[int | float]:
     yield from sorted(fitting, key=lambda it: (isinstance(it, float), abs(it), it < 0))
 
 
-def _plain(value: Fraction) -> int | float:
-    return int(value) if value.denominator == 1 else float(value)
-
-
-def _can_be_said(value: Fraction) -> bool:
-    return value.denominator == 1 or Fraction(float(value)) == value
+def said_as(value: Fraction, *, integral: bool) -> int | float | None:
+    """The number as JSON says it, a long one that is a double as one; None when it cannot be said."""
+    is_whole = value.denominator == 1
+    if is_whole and (integral or abs(value) < _LONG):
+        return int(value)
+    try:
+        nearest = float(value)
+    except OverflowError:
+        return int(value) if is_whole else None
+    if Fraction(nearest) == value:
+        return nearest
+    return int(value) if is_whole else None
 
 
 def _strings(domain: Domain, near: list[str]) -> Iterator[str]:
@@ -116,17 +128,26 @@ def _strings(domain: Domain, near: list[str]) -> Iterator[str]:
         yield from strings.options
         return
     points = sorted({"", *near})
-    whole = "".join(near)
     found = chain(
         points,
         *(islice(texts_between(low, high), 2) for low, high in pairwise(points)),
         islice(texts_between(points[-1], None), 2),
         *(samples(pattern, strings.shortest) for pattern in strings.patterns),
-        [whole] if len(near) > 1 and len(whole) < 1000 else [],
+        (overlaid(texts) for texts in (near, near[::-1]) if 1 < len(near) < _MOST_OVERLAID),
         [letter * strings.shortest for letter in "ab" if 1 < strings.shortest < 100_000],
     )
     fitting = {text for text in found if fits_strings(domain, text)}
-    yield from sorted(fitting, key=lambda it: (not it.isprintable(), len(it), it))
+    yield from sorted(fitting, key=lambda it: (not it.isprintable(), len(it), it.swapcase()))
+
+
+def overlaid(texts: list[str]) -> str:
+    """A text that has all of them as parts: each laid over the end of the ones before, as far as they agree."""
+    whole = ""
+    for text in texts:
+        if text not in whole:
+            common = next(at for at in range(len(text), -1, -1) if whole.endswith(text[:at]))
+            whole += text[common:]
+    return whole
 
 
 def fits_strings(domain: Domain, text: str) -> bool:
@@ -152,7 +173,7 @@ def _lists(lists: Lists, near: list[Json], depth: int) -> Iterator[list[Json]]:
     item = any_item(lists)
     if not items and "list" not in item.kinds:  # lists of lists may hold lists for ever
         items = candidates(item, [])[:2]
-    tried: list[list[Json]] = [least, *([] if least else [items])]
+    tried: list[list[Json]] = [least, *([items] if len(items) > 2 and not least else [])]
     tried.extend([*least[:-1], item] if least else [item] for item in items)
     tried.extend(whole)
     tried.extend([*least, item] for item in items if least)

@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any, Final
 
 from stateous.compiler.proof.between import neighbours, texts_between
-from stateous.compiler.proof.candidates import sample, smallest_object
+from stateous.compiler.proof.candidates import said_as, sample, smallest_object
 from stateous.compiler.proof.cases import Case
 from stateous.compiler.proof.domains import Domain
 from stateous.compiler.proof.encoding import Encoding
@@ -88,12 +88,13 @@ class Decoder:
         if chosen.denominator == 1:
             plain = int(chosen)
             known = "number" in domain.kinds and domain.numbers.has(plain)
-            return plain if known or plain not in (0, 1) else bool(plain)
+            if not known and plain in (0, 1):
+                return bool(plain)
         below, above = neighbours(chosen)
         if below != above:
             self.unsaid[name] = chosen
         nearest = below if chosen - below < above - chosen else above
-        return int(nearest) if nearest.denominator == 1 else float(nearest)
+        return said_as(nearest, integral=domain.integral) or 0
 
     def _asked_of(self, key: str) -> list[Json]:
         """The literals that were chosen to be items of a list of which no more is known."""

@@ -195,9 +195,9 @@ def _endings(child: _Drawn, parents_state: str) -> Iterator[Ending]:
     for final, on in dict.fromkeys((way.target, way.on) for way in child.ways):
         if final != END:
             brought = msgspec.structs.replace(ending, final=final, payload=_payload(child, on))
-            yield msgspec.structs.replace(brought, status="failed")
             if final in left_to_end:
                 yield brought
+            yield msgspec.structs.replace(brought, status="failed")
 
 
 def _token_of(child: str, parents_state: str) -> Domain:

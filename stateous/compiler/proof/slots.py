@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import Any, Final, cast
 
@@ -44,11 +45,13 @@ class Slots(msgspec.Struct, frozen=True, kw_only=True):
     """All that the guards of rivals read.
 
     `domains` has what each slot can be, `literals` what it is compared with, by itself or by way of other
-    reads. `endings` has, for each branch, the ways to end that the guards can tell apart.
+    reads, `kin` these other slots. `endings` has, for each branch, the ways to end that the guards can tell
+    apart.
     """
 
     domains: dict[Slot, Domain]
     literals: dict[Slot, tuple[Json, ...]]
+    kin: dict[Slot, tuple[Slot, ...]]
     endings: tuple[tuple[Ending, ...], ...]
 
 
@@ -70,8 +73,12 @@ def slots_of(trees: Iterable[Node], reading: Reading) -> Slots:
         for place, branch in enumerate(endings):
             domains[Slot(read, place)] = joined(it.domain_of(read) for it in branch)
     compared = _compared(trees)
-    literals = {slot: compared.get(slot.read, ()) for slot in domains}
-    return Slots(domains=domains, literals=literals, endings=endings)
+    literals = {slot: tuple(compared[slot.read].literals.values()) for slot in domains}
+    kin = {
+        slot: tuple(it for it in domains if it != slot and it.read in compared[slot.read].reads)
+        for slot in domains
+    }
+    return Slots(domains=domains, literals=literals, kin=kin, endings=endings)
 
 
 def comparisons_of(node: Node) -> Iterator[Comparison]:
@@ -139,22 +146,30 @@ def _told_apart(branch: tuple[Ending, ...], reads: list[Field]) -> tuple[Ending,
     return tuple(ending for _, ending in kept)
 
 
-def _compared(trees: tuple[Node, ...]) -> dict[Read, tuple[Json, ...]]:
-    """The literals of each read. Reads that are compared with each other share theirs."""
-    group: dict[Read, int] = {}
-    literals: dict[int, dict[str, Json]] = {}
+class _Family:
+    """Reads that are compared with each other, and the literals that any of them is compared with."""
+
+    def __init__(self) -> None:
+        self.reads: dict[Read, None] = {}
+        self.literals: dict[str, Json] = {}
+
+
+def _compared(trees: tuple[Node, ...]) -> defaultdict[Read, _Family]:
+    families: defaultdict[Read, _Family] = defaultdict(_Family)
     for tree in trees:
         for comparison in comparisons_of(tree):
             operands = (comparison.first, *(right for _, right in comparison.rest))
             reads = [each for each in operands if isinstance(each, Field | Count)]
-            known = sorted({group[read] for read in reads if read in group})
-            number = known[0] if known else len(literals)
-            found = literals.setdefault(number, {})
-            for other in known[1:]:
-                found.update(literals[other])
-                group.update({read: number for read, at in group.items() if at == other})
-            group.update(dict.fromkeys(reads, number))
+            family = families[reads[0]] if reads else _Family()
+            for read in reads:
+                family.reads[read] = None
+                if (other := families.get(read, family)) is not family:
+                    family.reads.update(other.reads)
+                    family.literals.update(other.literals)
+            families.update(dict.fromkeys(family.reads, family))
             for operand in operands:
                 if isinstance(operand, Constant):
-                    found.update((_key(value), value) for value in literals_in(operand.value))
-    return {read: tuple(literals[number].values()) for read, number in group.items()}
+                    family.literals.update(
+                        (_key(literal), literal) for literal in literals_in(operand.value)
+                    )
+    return families

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from math import prod
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from stateous.compiler.proof.candidates import MOST, candidates
 from stateous.compiler.proof.cases import Case
-from stateous.compiler.proof.slots import Slots
+from stateous.compiler.proof.slots import Slot, Slots
 
 Json = Any
+
+_MOST_KIN: Final = 6
 
 
 class Trials:
@@ -21,9 +23,12 @@ class Trials:
     def __init__(self, slots: Slots) -> None:
         self._slots = tuple(slots.domains)
         self._places = len(slots.endings)
+        values = {
+            slot: candidates(domain, slots.literals[slot]) for slot, domain in slots.domains.items()
+        }
         self._choices: list[Sequence[Any]] = [
             *slots.endings,
-            *(candidates(domain, slots.literals[slot]) for slot, domain in slots.domains.items()),
+            *(_with_kin(slot, values, slots) for slot in slots.domains),
         ]
         listed = (domain.options for domain in slots.domains.values())
         self._all_listed = all(options is not None and len(options) <= MOST for options in listed)
@@ -80,6 +85,15 @@ class Trials:
 
     def _chosen(self, case: Case) -> list[Any]:
         return [*case.endings, *(case.values[slot] for slot in self._slots)]
+
+
+def _with_kin(slot: Slot, values: Mapping[Slot, list[Json]], slots: Slots) -> list[Json]:
+    """The values of a slot, then some of those that it is compared with."""
+    own, domain = values[slot], slots.domains[slot]
+    if domain.options is not None:
+        return own
+    others = (value for kin in slots.kin[slot][:_MOST_KIN] for value in values[kin][:_MOST_KIN])
+    return [*own, *(value for value in others if value not in own and domain.has(value))]
 
 
 def _one_by_one(choices: Sequence[Sequence[Any]]) -> Iterator[list[Any]]:
