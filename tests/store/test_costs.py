@@ -19,6 +19,7 @@ from stateous.engine.commands import (
     Fire,
     Note,
     Pause,
+    Release,
     Report,
     Resume,
     SetMemory,
@@ -144,11 +145,13 @@ Make = Callable[[str, int], Command | Claim]
 
 OF_A_TASK: dict[str, Make] = {
     "note": lambda _, task: Note(task=task, text="half way"),
+    "note with an id": lambda _, task: Note(task=task, text="half way", id="m-1"),
     "memory": lambda _, task: SetMemory(task=task, key="k", value=1),
     "report": lambda _, task: Report(task=task, kind="event", event="done"),
     "waiting": lambda _, task: Report(task=task, kind="waiting", supervisor="box"),
     "failed": lambda _, task: Report(task=task, kind="failed", error="no ink"),
     "lease": lambda _, task: EndLease(task),
+    "release": lambda _, task: Release(task=task, supervisor="box"),
     "fire": lambda token, _: Fire(token, "again"),
     "fire with a key": lambda token, _: Fire(token, "again", key="key-new"),
 }

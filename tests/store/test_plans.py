@@ -85,6 +85,7 @@ STATEMENTS: dict[str, dict[str, Any]] = {
         )
     },
     "ready_look": {"rows": rows({"queue": "draft", "demand": 40}, {"queue": "x", "demand": 9})},
+    "queues_look": {"queues": ["draft", "x", *(f"q-{n}" for n in range(30))]},
     "remembered_read": {"supervisors": [f"s-{n}" for n in TASKS]},
     "tokens_save": {"rows": token_rows()},
     "tasks_save": {"rows": task_rows()},

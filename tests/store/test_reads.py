@@ -5,8 +5,9 @@ from __future__ import annotations
 from datetime import timedelta
 
 from stateous.engine.changes import Changes
+from stateous.engine.family import Remembered
 from stateous.store.store import Store
-from tests.store.written import AT, entry, token, write
+from tests.store.written import AT, entry, task, token, write
 
 
 async def test_tokens_are_listed_latest_first_then_by_code_point(store: Store) -> None:
@@ -77,3 +78,27 @@ async def test_a_history_is_read_in_order_and_in_parts(store: Store) -> None:
     assert await store.history_read("A", limit=2**70) == history
     assert await store.history_read("B") == []
     assert await store.history_read("C") is None
+
+
+async def test_queues_are_looked_at_for_ready_tasks(store: Store) -> None:
+    tasks = [
+        task(1, "A", queue="draft"),
+        task(2, "A", queue="draft"),
+        task(3, "A", queue="claimed", status="claimed", claimed_by="box", lease_until=AT),
+        task(4, "A", queue="done", status="done"),
+        task(5, "P", queue="paused"),
+        task(6, "A", queue="é/\u2028"),
+    ]
+    tokens = [token("A"), token("P", status="paused", paused_at=AT)]
+    await write(store, Changes(new_tokens=tokens, new_tasks=tasks, parked={"P"}))
+    asked = ["draft", "claimed", "done", "paused", "é/\u2028", "nothing", "draft"]
+    assert await store.queues_look(asked) == {"draft", "é/\u2028"}
+    assert await store.queues_look([]) == frozenset()
+
+
+async def test_the_last_claim_of_a_supervisor_is_read(store: Store) -> None:
+    last = Remembered("box", "r-1", ((7, 2), (2**53, 1)))
+    await write(store, Changes(remembered=[last, Remembered("other", "r-2", ())]))
+    assert await store.remembered_read("box") == last
+    assert await store.remembered_read("other") == Remembered("other", "r-2", ())
+    assert await store.remembered_read("Box") is None
