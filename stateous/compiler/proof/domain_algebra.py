@@ -56,7 +56,13 @@ def met(one: Domain, other: Domain) -> Domain:
         lists=_lists_met(one.lists, other.lists),
         objects=_objects_met(one.objects, other.objects),
     )
-    return msgspec.structs.replace(domain, kinds=domain.kinds - _empty(domain))
+    return tidied(domain)
+
+
+def tidied(domain: Domain) -> Domain:
+    """The same values, without the kinds of which there is none."""
+    empty = _empty(domain)
+    return msgspec.structs.replace(domain, kinds=domain.kinds - empty) if empty else domain
 
 
 def joined(domains: Iterable[Domain]) -> Domain:

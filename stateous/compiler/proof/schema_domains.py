@@ -9,7 +9,7 @@ from urllib.parse import unquote
 
 import msgspec
 
-from stateous.compiler.proof.domain_algebra import joined, listed, met
+from stateous.compiler.proof.domain_algebra import joined, listed, met, tidied
 from stateous.compiler.proof.domains import (
     ANYTHING,
     KINDS,
@@ -131,13 +131,14 @@ class Domains:
         types = cast("list[str]", given) if isinstance(given, list) else [given]
         named: frozenset[Kind] = frozenset(_TYPES[each] for each in types if each in _TYPES)
         kinds = KINDS if given is None else named
-        return Domain(
+        domain = Domain(
             kinds=kinds,
             numbers=_numbers(schema, integral="integer" in types and "number" not in types),
             strings=_strings(schema),
             lists=self._lists(schema, depth) if "list" in kinds else Lists(),
             objects=self._objects(schema, depth) if "object" in kinds else Objects(),
         )
+        return tidied(domain)
 
     def _lists(self, schema: Schema, depth: int) -> Lists:
         items = schema.get("items")
