@@ -130,8 +130,10 @@ class Hold:
 
     async def clock_try(self) -> Clock:
         """Whether this control plane is the one that runs the clock; if nobody does, it is from now on."""
+        if not self.is_held:
+            return Clock.ANOTHERS
         if not self._is_shared:
-            return Clock.OURS if self.is_held else Clock.ANOTHERS
+            return Clock.OURS
         try:
             async with self.in_turn() as connection:
                 if self._has_clock:
@@ -195,7 +197,10 @@ class Hold:
 
     async def _ping(self) -> None:
         if not self.is_held:
-            if self._connection is not None:
+            if self.epoch:
+                # It was lost. While we finish our requests, others wait for the clock.
+                await run(self.connection, "holds_release")
+            elif self._connection is not None:
                 await self._connection.execute("select 1")
             return
         if not self._has_lock and await self.try_take(shared=self._is_shared):

@@ -94,8 +94,8 @@ class Opening:
             if self._mode == "replica" and await self._hold.try_take(shared=True):
                 return await self._join() or None
             if self._mode == "standby" and not self._waits:
-                await self._look_ahead()
                 self._waits = True
+                await self._look_ahead()
         except psycopg.Error as error:
             # Who waits already goes on waiting while the server is away.
             if not self._waits:
