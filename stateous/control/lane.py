@@ -92,7 +92,7 @@ class TokenLane:
         waiting: list[asyncio.Future[Answer | Told] | Refusal] = []
         for command in commands:
             try:
-                waiting.append(self._put(command, size=each))
+                waiting.append(self._put(command, size=each, follows=bool(waiting)))
             except DatabaseBusy as refusal:
                 waiting.append(refusal)
         futures = [each for each in waiting if not isinstance(each, Refusal)]
@@ -101,7 +101,12 @@ class TokenLane:
         return [each if isinstance(each, Refusal) else _outcome(each) for each in waiting]
 
     def _put(
-        self, command: Carried, *, size: int, subject: Subject | None = None
+        self,
+        command: Carried,
+        *,
+        size: int,
+        subject: Subject | None = None,
+        follows: bool = False,
     ) -> asyncio.Future[Answer | Told]:
         """Let the command wait for its batch. Raises DatabaseBusy when too many wait."""
         loop = asyncio.get_running_loop()
@@ -111,6 +116,7 @@ class TokenLane:
             deadline=loop.time() + DEADLINE_FOR,
             size=size,
             subject=subject or subject_of(command),
+            follows=follows,
         )
         if self._waiting >= MOST_WAITING or self._bytes + size > MOST_WAITING_BYTES:
             msg = "the control plane has more commands waiting than it can take: try again"
@@ -157,8 +163,10 @@ class TokenLane:
         batch: list[Waiting] = []
         size = 0
         now = asyncio.get_running_loop().time()
-        while self._ready and len(batch) < most:
+        while self._ready and len(batch) < MOST_COMMANDS:
             waiting = self._ready[0]
+            if len(batch) >= most and not waiting.follows:
+                break
             if batch and (waiting.alone or size + waiting.size > MOST_BYTES):
                 break
             self._ready.popleft()

@@ -17,7 +17,7 @@ class Waiting:
     `deadline` is a time of the event loop: past it, a command that is in no batch is refused.
     `size` is the size of the request in bytes, which bounds a batch. `tries` counts how often it was put
     off for any reason, `skips` how often its family was locked elsewhere, `failures` how often the
-    database refused it when it was alone.
+    database refused it when it was alone. `follows`: it came together with the one before it, and shares its batch.
     """
 
     __slots__ = (
@@ -26,6 +26,7 @@ class Waiting:
         "command",
         "deadline",
         "failures",
+        "follows",
         "size",
         "skips",
         "subject",
@@ -40,12 +41,14 @@ class Waiting:
         deadline: float,
         size: int,
         subject: Subject,
+        follows: bool = False,
     ) -> None:
         self.command = command
         self.answer = answer
         self.deadline = deadline
         self.size = size
         self.subject = subject
+        self.follows = follows
         self.tries = 0
         self.skips = 0
         self.failures = 0

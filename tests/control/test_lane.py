@@ -9,8 +9,8 @@ import pytest
 
 from stateous.control import lane as lanes
 from stateous.control.lane import TokenLane
-from stateous.engine.answers import Answer, Moved, Started
-from stateous.engine.commands import Fire, Start
+from stateous.engine.answers import Answer, Done, Moved, Started, Told
+from stateous.engine.commands import Fire, Messages, Note, Pause, Resume, Start
 from stateous.model.refusals import DatabaseBusy, EventNotAllowed, Unexpected
 from stateous.store.store import NotCommitted, OutcomeUnknown, Store
 from tests.control.scripted import ScriptedStore
@@ -250,3 +250,64 @@ async def test_commands_of_one_named_subject_keep_their_order_whatever_their_tok
     await asyncio.gather(first, second)
     assert [[command.token for command in batch if isinstance(command, Start)]
             for batch in store.batches] == [["T"], ["V"], ["U"]]  # fmt: skip
+
+
+async def test_messages_of_one_request_share_a_batch(lane: TokenLane, store: ScriptedStore) -> None:
+    names = [f"T{n}" for n in range(150)]
+    await asyncio.gather(*(lane.submit(order(name)) for name in names))
+    tasks = [token.task for token in store.world.tokens.values()]
+    said = [
+        Messages(task=task or 0, said=(Note(task=task or 0, text="half way", id="n"),))
+        for task in tasks
+    ]
+    store.world.claim("draft", most=150)
+    store.batches.clear()
+    others = [asyncio.ensure_future(lane.submit(order(f"U{n}"))) for n in range(60)]
+    await asyncio.sleep(0)
+    told = await lane.tell(said[:64], size=1024)
+    await asyncio.gather(*others)
+    assert [answer.results for answer in told if isinstance(answer, Told)] == [(Done(),)] * 64
+    together = [batch for batch in store.batches if any(isinstance(c, Messages) for c in batch)]
+    assert len(together) == 1
+    assert sum(isinstance(command, Messages) for command in together[0]) == 64
+
+
+async def test_messages_that_are_too_many_for_a_batch_are_told_all_the_same(
+    lane: TokenLane, store: ScriptedStore
+) -> None:
+    said = [Messages(task=n, said=(Note(task=n, text="x"),)) for n in range(1, 451)]
+    told = await lane.tell(said, size=0)
+    assert all(isinstance(answer, Told) for answer in told)
+    assert [len(batch) for batch in store.batches] == [200, 200, 50]
+
+
+async def test_messages_are_refused_task_by_task_when_too_many_wait(
+    lane: TokenLane, store: ScriptedStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lanes, "MOST_WAITING", 2)
+    said = [Messages(task=n, said=(Note(task=n, text="x"),)) for n in range(1, 5)]
+    told = await lane.tell(said, size=0)
+    assert [type(answer) for answer in told] == [Told, Told, DatabaseBusy, DatabaseBusy]
+    assert [len(batch) for batch in store.batches] == [2]
+    # The places are free again.
+    assert [type(answer) for answer in await lane.tell(said[2:], size=0)] == [Told, Told]
+
+
+async def test_what_becomes_ready_is_told_after_the_commit_and_not_before(
+    lane: TokenLane, store: ScriptedStore
+) -> None:
+    gate = asyncio.Event()
+    store.script.append(gate)
+    starting = asyncio.ensure_future(lane.submit(order("T")))
+    await in_flight(store, 1)
+    assert store.told == []
+    gate.set()
+    await starting
+    assert store.told == [{"draft": 1}]
+    await lane.submit(Fire("T", "submitted"))
+    await lane.submit(Pause("T"))
+    await lane.submit(Resume("T"))
+    assert [told for told in store.told if told] == [{"draft": 1}, {"review": 1}, {"review": 1}]
+    store.script.append(OutcomeUnknown("lost"))
+    with pytest.raises(Unexpected):
+        await lane.submit(order("U"))
