@@ -184,3 +184,41 @@ def _texts(schema: Schema) -> st.SearchStrategy[str]:
     return st.text(
         characters, min_size=schema.get("minLength", 0), max_size=schema.get("maxLength", 6)
     )
+
+
+_JUNK: st.SearchStrategy[Json] = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(-3, 2**65), st.sampled_from(("string", "#/schemas/B", "(", "é"))),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from(("a", "type")), inner, max_size=2),
+    max_leaves=3,
+)  # fmt: skip
+
+
+def odd_schemas(depth: int = 2) -> st.SearchStrategy[Schema]:
+    """What may stand in a graph file as the schema of a model that nothing uses: JSON Schema, and what is none."""
+    if depth == 0:
+        return st.dictionaries(
+            st.sampled_from(("type", "const", "$ref", "title")), _JUNK, max_size=2
+        )
+    inner = odd_schemas(depth - 1)
+    names = st.sampled_from(("a", "class", "__x", "json", "ª", "x-y", 'q"', ""))
+    kinds = st.sampled_from(("string", "integer", "number", "array", "object", ["string", "null"]))
+    return st.fixed_dictionaries(
+        {},
+        optional={
+            "type": kinds | _JUNK,
+            "properties": st.dictionaries(names, inner, max_size=3) | _JUNK,
+            "items": inner | _JUNK,
+            "prefixItems": st.lists(inner, max_size=2) | _JUNK,
+            "anyOf": st.lists(inner, max_size=3) | _JUNK,
+            "additionalProperties": inner | _JUNK,
+            "patternProperties": st.dictionaries(names, inner, max_size=2) | _JUNK,
+            "propertyNames": inner | _JUNK,
+            **dict.fromkeys(
+                (
+                    *("required", "minItems", "uniqueItems", "default", "description", "enum"),
+                    *("pattern", "minimum", "multipleOf", "minLength", "format", "allOf"),
+                ),
+                _JUNK,
+            ),
+        },
+    )

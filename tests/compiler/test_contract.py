@@ -152,7 +152,7 @@ def test_what_is_not_used_is_not_imported() -> None:
 def test_the_contract_is_a_file_that_python_imports_without_a_warning(
     library: Library, tmp_path: Path
 ) -> None:
-    odd = 'a """quoted"""\\ text\n\twith \x00, é and \U0001f600'
+    odd = 'a """quoted"""\\ text\nwith \x00, é and \U0001f600'
     document = graph_with(
         {
             "Order": {

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+import pydantic
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -12,13 +14,13 @@ from stateous.compiler.contract import Library
 from stateous.model.graph import parse_graph
 from stateous_supervisor.outcome import payload_of
 from tests.compiler.cases import is_same
-from tests.compiler.contracts import LIBRARIES, contract_module, paying
-from tests.compiler.random_models import Schema, instances, models
+from tests.compiler.contracts import LIBRARIES, contract_module, graph_with, paying
+from tests.compiler.random_models import Schema, instances, models, odd_schemas
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
 @settings(
-    max_examples=100,
+    max_examples=40,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large],
 )  # fmt: skip
@@ -35,3 +37,22 @@ def test_json_goes_through_the_contract_as_it_is(
         event = it.states.pay.outcome({"event": "paid", "payload": payload})
         written = payload_of(event)
         assert is_same(payload, written), written
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(schemas=st.dictionaries(st.sampled_from(("A", "B", "C d", "list")), odd_schemas()))
+def test_whatever_a_schema_is_the_contract_is_imported_and_its_models_are_usable(
+    library: Library, schemas: dict[str, Schema]
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        it = contract_module(graph_with(schemas), patch, library)
+        found: list[object] = list(vars(it).values())
+        for model in found:
+            if not isinstance(model, type):
+                continue
+            if issubclass(model, msgspec.Struct):
+                msgspec.json.Decoder(model)
+            elif issubclass(model, pydantic.BaseModel):
+                model.model_rebuild()
+                assert model.__pydantic_complete__

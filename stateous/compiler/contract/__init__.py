@@ -5,9 +5,8 @@ The same graph always gives the same text.
 
 from __future__ import annotations
 
-from stateous.compiler.contract.fields import names_in
 from stateous.compiler.contract.flows import written_answers, written_child, written_flow
-from stateous.compiler.contract.literals import docstring, written_value
+from stateous.compiler.contract.literals import docstring, names_in, written_value
 from stateous.compiler.contract.models import STRUCTS, Library, written_models
 from stateous.compiler.contract.names import (
     MODULES,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Collection, Mapping
 from typing import Any, cast
 
@@ -10,6 +9,7 @@ import msgspec
 
 from stateous.compiler.contract.defaults import Default, Fits, default_of
 from stateous.compiler.contract.kinds import Kind
+from stateous.compiler.contract.literals import names_in
 from stateous.compiler.contract.names import MODULES, field_names
 from stateous.compiler.contract.spelling import Spelling
 
@@ -38,7 +38,8 @@ def fields_of(
 ) -> list[Field]:
     """The fields with these kinds, in their order. None of them has a name that is `taken`."""
     properties = cast("Mapping[str, object]", schema["properties"])
-    required = schema.get("required", ())
+    said = schema.get("required")
+    required: Collection[str] = cast("list[str]", said) if isinstance(said, list) else ()
     types = {key: spelling.of(kind) for key, kind in kinds.items()}
     # What an annotation or a default looks up must not be a field of the same class.
     in_use = {name for written in types.values() for name in names_in(written)}
@@ -63,8 +64,3 @@ def fields_of(
             )
         )
     return found
-
-
-def names_in(text: str) -> set[str]:
-    """The names that Python looks up in a text: `datetime` in `datetime.date`."""
-    return {node.id for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)}

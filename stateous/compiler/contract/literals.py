@@ -8,6 +8,16 @@ from typing import Final, cast
 
 _SAFE_IN_DOCSTRING: Final = re.compile(r'[^"\\\n\r\x00-\x1f\x7f-\x9f\ud800-\udfff]+')
 
+_LITERAL: Final = re.compile(r'"""[^"]*"""|"(?:[^"\\]|\\.)*"|\'(?:[^\'\\]|\\.)*\'')
+
+_ROOT: Final = re.compile(r"(?<![\w.])[^\W\d]\w*\b(?!=)")
+"""A name that is looked up, and no part of another one and no argument: `datetime` in `datetime.date`."""
+
+
+def names_in(code: str) -> set[str]:
+    """The names that Python looks up in a text of ours, and its keywords."""
+    return set(_ROOT.findall(_LITERAL.sub("", code)))
+
 
 def written_value(value: object) -> str:
     """A decoded JSON value as Python writes it, in ASCII and with double quotes where that is plain."""

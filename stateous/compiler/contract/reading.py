@@ -128,7 +128,7 @@ class Reader:
             return None
         items = tuple(self.kind(item) for item in cast("list[object]", first))
         least = schema.get("minItems", 0)
-        return Row(items, least if isinstance(least, int) and least < len(items) else len(items))
+        return Row(items, least if least in range(len(items)) else len(items))
 
     def _named_row(self, name: str) -> Kind | None:
         """A row some of whose values may be missing has a class, which knows their defaults."""
