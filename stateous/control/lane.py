@@ -161,11 +161,11 @@ class TokenLane:
 
     def _gather(self, most: int) -> list[Waiting]:
         batch: list[Waiting] = []
-        size = 0
+        size = count = 0
         now = asyncio.get_running_loop().time()
-        while self._ready and len(batch) < MOST_COMMANDS:
+        while self._ready and count < MOST_COMMANDS:
             waiting = self._ready[0]
-            if len(batch) >= most and not waiting.follows:
+            if count >= most and not waiting.follows:
                 break
             if batch and (waiting.alone or size + waiting.size > MOST_BYTES):
                 break
@@ -180,6 +180,7 @@ class TokenLane:
                 continue
             batch.append(waiting)
             size += waiting.size
+            count += waiting.count
             if waiting.alone:
                 break
         return batch

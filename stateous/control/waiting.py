@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from stateous.engine.answers import Answer, Told
-from stateous.engine.commands import Carried
+from stateous.engine.commands import Carried, Messages
 from stateous.model.refusals import Refusal
 
 Subject = tuple[str, str | int]
@@ -15,7 +15,7 @@ class Waiting:
     """A command, its future answer, and how often it had to be put off.
 
     `deadline` is a time of the event loop: past it, a command that is in no batch is refused.
-    `size` is the size of the request in bytes, which bounds a batch. `tries` counts how often it was put
+    `size` is the size of the request in bytes, `count` how many messages it has: both bound a batch. `tries` counts how often it was put
     off for any reason, `skips` how often its family was locked elsewhere, `failures` how often the
     database refused it when it was alone. `follows`: it came together with the one before it, and shares its batch.
     """
@@ -24,6 +24,7 @@ class Waiting:
         "alone",
         "answer",
         "command",
+        "count",
         "deadline",
         "failures",
         "follows",
@@ -44,6 +45,7 @@ class Waiting:
         follows: bool = False,
     ) -> None:
         self.command = command
+        self.count = len(command.said) if isinstance(command, Messages) else 1
         self.answer = answer
         self.deadline = deadline
         self.size = size

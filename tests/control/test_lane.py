@@ -281,6 +281,21 @@ async def test_messages_that_are_too_many_for_a_batch_are_told_all_the_same(
     assert [len(batch) for batch in store.batches] == [200, 200, 50]
 
 
+async def test_a_batch_has_at_most_200_messages_unless_one_task_has_more(
+    lane: TokenLane, store: ScriptedStore
+) -> None:
+    sizes = [150, 40, 20, 1000, 1, 1]
+    said = [
+        Messages(task=n, said=(Note(task=n, text="x"),) * size) for n, size in enumerate(sizes, 1)
+    ]
+    told = await lane.tell(said, size=0)
+    assert [len(answer.results) for answer in told if isinstance(answer, Told)] == sizes
+    found = [
+        [len(each.said) for each in batch if isinstance(each, Messages)] for batch in store.batches
+    ]
+    assert found == [[150, 40, 20], [1000], [1, 1]]
+
+
 async def test_messages_are_refused_task_by_task_when_too_many_wait(
     lane: TokenLane, store: ScriptedStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
