@@ -19,6 +19,8 @@ from stateous_supervisor.log import Log
 from stateous_supervisor.outage import Outage
 from stateous_supervisor.run import Run
 
+BEATS: Final = 4
+"""Heartbeats for which a lease has time."""
 LEASE_FOR: Final = 120.0
 """Seconds of a lease when the control plane does not say."""
 MOST: Final = 1000
@@ -55,7 +57,7 @@ class Heartbeat:
         self._first = first
         self._outage = outage
         self._log = log
-        self._every = LEASE_FOR / 4
+        self._every = LEASE_FOR / BEATS
         self._tries = 0
         self._again_in: float | None = None
         self._changed = Event()
@@ -72,7 +74,7 @@ class Heartbeat:
 
     def lease_lasts(self, seconds: float | None) -> None:
         """From now on, leases last so long; None: the control plane does not say."""
-        every = (LEASE_FOR if seconds is None else seconds) / 4
+        every = (LEASE_FOR if seconds is None else seconds) / BEATS
         if every != self._every:
             self._every = every
             self._changed.set()
