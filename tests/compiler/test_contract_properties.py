@@ -47,8 +47,8 @@ def test_whatever_a_schema_is_the_contract_is_imported_and_its_models_are_usable
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
         it = contract_module(graph_with(schemas), patch, library)
-        found: list[object] = list(vars(it).values())
-        for model in found:
+        found: dict[str, object] = vars(it)
+        for model in found.values():
             if not isinstance(model, type):
                 continue
             if issubclass(model, msgspec.Struct):
