@@ -7,11 +7,13 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from itertools import pairwise
 
+from stateous.engine.changes import Changes
 from stateous.engine.family import Entry, Timer, Token
 from stateous.engine.lifecycles import LIVE_TOKEN
 from stateous.store.store import Seen
 from tests.databases import Clock, Database
 from tests.engine.world import World
+from tests.store import written
 from tests.store.opened import opened
 from tests.store.walked import SEEDS, Row, from_seed, viewed, walked, write_world
 
@@ -29,8 +31,9 @@ SEEN = [
 async def test_the_views_of_walks_are_right(postgres: Database, clock: Clock) -> None:
     """One database for all of them: to make one takes longer than all that is asked of it."""
     async with opened(postgres.store(clock)) as store:
-        await store.supervisors_see(SEEN)
         for seed in SEEDS:
+            # Anew for each, because it takes time, and who was silent for a minute is not there any more.
+            await store.supervisors_see(SEEN)
             with from_seed(seed) as world:
                 await write_world(postgres, store, world)
                 await check_board(postgres, world)
@@ -250,3 +253,22 @@ def test_the_walks_show_each_reason() -> None:
     }
     assert words >= {"paused", "children", "unserved", "queued", "claimed", "outside", "timer"}
     assert any(list(failures(world)) for world in worlds)
+
+
+async def test_a_token_without_a_task_waits_for_its_timer_or_for_an_event(
+    postgres: Database, clock: Clock
+) -> None:
+    """No walk leaves one so: a join that was not met, and a state that a join should have left."""
+    async with opened(postgres.store(clock)) as store:
+        await written.write(
+            store,
+            Changes(
+                new_tokens=[written.token("T"), written.token("U")],
+                new_timers=[written.timer(1, "T"), written.timer(2, "U", status="cancelled")],
+            ),
+        )
+    found = await viewed(postgres, "select token, reason, why from waiting order by token")
+    assert [tuple(row.values()) for row in found] == [
+        ("T", "timer", "timer timeout is due at 2026-01-02 04:04:05 UTC"),
+        ("U", "event", "only an event moves it"),
+    ]
