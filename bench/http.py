@@ -1,4 +1,4 @@
-"""Measures a control plane over HTTP: starts/s, tasks/s, and a token's 1,000th round beside its first.
+"""Measures a control plane over HTTP: starts and tasks a second, how soon a waiting claim is answered, and old tokens.
 
 Run from the checkout: `python bench/http.py [--db sqlite|postgresql://...] [--workers 64] [--seconds 5]`.
 """
@@ -34,6 +34,13 @@ BESIDE = 20
 WITH_WARM_UP = 1.2
 """A load lasts so much longer than what is counted of it."""
 
+SUPERVISORS = 4
+TASKS = 64
+"""So many supervisors take so many tasks at once, and report them in one request."""
+
+WAITED = 100
+"""Claims that wait for a start."""
+
 SUBMITTED: dict[str, Any] = {"kind": "event", "event": "submitted"}
 SENT_BACK: dict[str, Any] = {"kind": "event", "event": "reviewed", "payload": {"approved": False}}
 APPROVED: dict[str, Any] = {"kind": "event", "event": "reviewed", "payload": {"approved": True}}
@@ -67,8 +74,14 @@ async def measure(host: str, port: int, pid: int, asked: argparse.Namespace) -> 
     tell("tasks (claim + report)", worked["report"], asked.seconds, cpu_of(pid) - used)
     say("  claim", worked["claim"])
     say("  report", worked["report"])
-    if worked["empty"]:
-        print(f"  {len(worked['empty'])} claims found no task: start more tokens first")
+    tell_empty(worked)
+    used = cpu_of(pid)
+    supervised = await load(workers[:SUPERVISORS], asked.seconds, supervising())
+    tell(f"tasks ({TASKS} at once)", supervised["report"], asked.seconds, cpu_of(pid) - used)
+    say("  claim", supervised["claim"])
+    say("  messages", supervised["messages"])
+    tell_empty(supervised)
+    say("a claim that waits, from the start of its token", await waits(workers[0], workers[1]))
     for worker in workers:
         worker.close()
 
@@ -81,7 +94,7 @@ async def load(workers: list[Connection], seconds: float, step: Step) -> Took:
     """Each worker takes one step after another, until the time is over; the first sixth warms up."""
     until = perf_counter() + seconds * WITH_WARM_UP
     counted_from = until - seconds
-    counted: Took = {"start": [], "claim": [], "report": [], "empty": []}
+    counted: Took = {name: [] for name in ("start", "claim", "report", "messages", "empty")}
     warming: Took = {name: [] for name in counted}
 
     async def work(number: int, worker: Connection) -> None:
@@ -120,6 +133,54 @@ def working() -> Step:
         took["report"].append(reported.took)
 
     return step
+
+
+def supervising() -> Step:
+    """A step that claims many tasks and reports them all, as a supervisor does that has so many slots."""
+    numbers = count()
+
+    async def step(worker: Connection, number: int, took: Took) -> None:
+        name = f"supervisor-{number}"
+        claim = {"supervisor": name, "states": ["draft", "review"], "max": TASKS}
+        claimed = await worker.request("POST", "/tasks/claim", claim)
+        if claimed.status == 204:
+            took["empty"].append(claimed.took)
+            return
+        reports: list[dict[str, Any]] = []
+        for grant in expect(200, claimed).read()["grants"]:
+            report = SUBMITTED if grant["state"] == "draft" else APPROVED
+            message = {"task": grant["task"], "attempt": grant["attempt"], "id": str(next(numbers))}
+            reports.append({**report, **message, "kind": "report", "outcome": "event"})
+        body = {"supervisor": name, "messages": reports}
+        told = expect(200, await worker.request("POST", "/tasks/messages", body))
+        for result in told.read()["results"]:
+            if result["status"] != 200:
+                sys.exit(f"a report was refused: {result}")
+            took["report"].append(told.took)
+        took["claim"].append(claimed.took)
+        took["messages"].append(told.took)
+
+    return step
+
+
+async def waits(starter: Connection, waiter: Connection) -> list[float]:
+    """How long after a start is sent a claim is answered that waits for its task."""
+    queues = {"supervisor": "bench", "states": ["draft", "review"], "max": 1000}
+    while (await waiter.request("POST", "/tasks/claim", queues)).status == 200:
+        pass
+    took: list[float] = []
+    for number in range(WAITED):
+        claim = {"supervisor": "bench", "states": ["draft"], "wait": 30}
+        claimed = waiter.request("POST", "/tasks/claim", claim)
+        # By then it has looked, and sleeps.
+        await asyncio.sleep(0.03)
+        body = {"token": f"WAIT-{number}", "context": {"title": "a new house"}}
+        begun = perf_counter()
+        started = starter.request("POST", "/tokens", body)
+        expect(200, await claimed)
+        took.append(perf_counter() - begun)
+        expect(201, await started)
+    return took
 
 
 async def rounds(worker: Connection, pid: int, number: int) -> None:
@@ -167,6 +228,11 @@ def expect(status: int, answer: Answer) -> Answer:
 def tell(what: str, took: list[float], seconds: float, cpu: float) -> None:
     each = cpu / WITH_WARM_UP / max(1, len(took)) * 1e6
     print(f"{what}: {len(took) / seconds:,.0f}/s, server {each:.0f} µs of CPU each")
+
+
+def tell_empty(took: Took) -> None:
+    if took["empty"]:
+        print(f"  {len(took['empty'])} claims found no task: start more tokens first")
 
 
 def say(what: str, took: list[float]) -> None:
