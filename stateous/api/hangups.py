@@ -24,6 +24,9 @@ async def while_connected(request: Asked, work: Coroutine[Any, Any, T]) -> T | N
             return working.result()
         working.cancel()
         await asyncio.wait((working,))
+        if not working.cancelled():
+            # It ended at the same moment; nobody is there to hear of what went wrong with it.
+            working.exception()
         return None
     finally:
         working.cancel()
