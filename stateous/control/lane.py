@@ -17,7 +17,8 @@ import structlog
 from stateous.control.waiting import Subject, Waiting
 from stateous.engine.answers import Answer, Skipped, Told
 from stateous.engine.batch import Batch, subject_of
-from stateous.engine.commands import Carried, Command, Messages
+from stateous.engine.commands import Carried, Command, FromInbox, Messages
+from stateous.engine.inbox import instead_of
 from stateous.engine.rules import Rules
 from stateous.model.refusals import DatabaseBusy, Refusal, Unexpected
 from stateous.store.store import MOST_THAT_WAIT, NotCommitted, OutcomeUnknown, Store
@@ -32,6 +33,7 @@ DEADLINE_FOR = 10.0
 SWEEP_EVERY = 0.25
 SKIPS_BEFORE_ALONE = 3
 FAILURES_BEFORE_UNEXPECTED = 3
+REFUSED = "the database refused this command"
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
@@ -211,9 +213,9 @@ class TokenLane:
             self._put_off_all(batch, alone=fault.alone)
         except OutcomeUnknown as fault:
             log.exception("batch.outcome_unknown", commands=len(batch), reason=str(fault))
-            self._settle_all(
-                batch, Unexpected("whether this was done cannot be told: look at the token")
-            )
+            unknown = Unexpected("whether this was done cannot be told: look at the token")
+            unknown.__cause__ = fault
+            self._settle_all(batch, unknown)
             self._tell_ready(work.ready)
         except Refusal as refusal:
             self._settle_all(batch, refusal)
@@ -252,8 +254,8 @@ class TokenLane:
             waiting.alone = waiting.alone or alone
             waiting.tries += 1
             waiting.failures += alone and len(batch) == 1
-            if waiting.failures >= FAILURES_BEFORE_UNEXPECTED:
-                self._answer(waiting, Unexpected("the database refused this command"))
+            if waiting.failures >= FAILURES_BEFORE_UNEXPECTED and not _is_replaced(waiting):
+                self._answer(waiting, Unexpected(REFUSED))
             else:
                 again.append(waiting)
         self._put_off(again)
@@ -327,6 +329,16 @@ def _outcome(answered: asyncio.Future[Answer | Told]) -> Answer | Told | Refusal
     if isinstance(fault, Refusal):
         return fault
     raise fault
+
+
+def _is_replaced(waiting: Waiting) -> bool:
+    """Whether something else is tried from now on, since the command cannot be written."""
+    command = waiting.command
+    instead = instead_of(command, Unexpected(REFUSED)) if isinstance(command, FromInbox) else None
+    if instead is None:
+        return False
+    waiting.command, waiting.failures = instead, 0
+    return True
 
 
 def _busy() -> DatabaseBusy:

@@ -13,6 +13,7 @@ from stateous.control.attendance import Attendance
 from stateous.control.claiming import Claiming
 from stateous.control.clocks import ManualClock
 from stateous.control.heartbeats import HeartbeatLane
+from stateous.control.inbox import Inbox
 from stateous.control.lane import TokenLane
 from stateous.control.ticking import Ticker
 from stateous.engine.answers import Answer, Granted, Told
@@ -53,27 +54,31 @@ class Plane:
         self._lane = TokenLane(store, rules, rest_for=rest_for, ready=self._claims.wake)
         self._heartbeats = HeartbeatLane(store, clock=clock, lease_for=rules.lease_for)
         self._attendance = Attendance(store)
+        self.inbox = Inbox(store, self._lane)
         self.ticker = Ticker(store, self._lane, clock=clock)
         self.advancer: Advancer | None = None
         if isinstance(clock, ManualClock):
             self.advancer = Advancer(store, self.ticker, clock=clock)
         self._ticking: asyncio.Task[None] | None = None
         self._attending: asyncio.Task[None] | None = None
+        self._emptying: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
         """Start the clock, unless it is moved by hand."""
         loop = asyncio.get_running_loop()
         self._attending = loop.create_task(self._attendance.run())
+        # As for a request, it does not matter who moves the clock.
+        self._emptying = loop.create_task(self.inbox.run())
         if self.advancer is None:
             self._ticking = loop.create_task(self.ticker.run())
 
     async def stop(self) -> None:
         """Stop the clock, finish what is in flight, give the database back."""
-        for running in (self._ticking, self._attending):
+        for running in (self._ticking, self._attending, self._emptying):
             if running is not None:
                 running.cancel()
                 await asyncio.wait([running])
-        self._ticking = self._attending = None
+        self._ticking = self._attending = self._emptying = None
         await self._lane.drain()
         await self._claims.drain()
         await self._heartbeats.drain()

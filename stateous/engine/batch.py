@@ -8,16 +8,20 @@ from datetime import datetime
 from itertools import islice
 from typing import assert_never
 
-from stateous.engine import clockwork, events, outcomes, starting, steering
-from stateous.engine.answers import Answer, Skipped, Told
+import msgspec
+
+from stateous.engine import clockwork, events, inbox, outcomes, starting, steering
+from stateous.engine.answers import Answer, Done, Skipped, Told
 from stateous.engine.changes import Changes
 from stateous.engine.commands import (
     Cancel,
     Carried,
     Command,
+    Direct,
     EndLease,
     Fire,
     FireTimer,
+    FromInbox,
     Messages,
     Note,
     Pause,
@@ -26,6 +30,7 @@ from stateous.engine.commands import (
     Resume,
     SetMemory,
     Start,
+    Unreadable,
 )
 from stateous.engine.draft import Draft
 from stateous.engine.facts import Ask, Facts, Need
@@ -79,6 +84,19 @@ class Batch:
     ) -> Answer | Refusal | Skipped:
         if _is_busy(facts, command):
             return Skipped()
+        if not isinstance(command, FromInbox):
+            return self._answer(facts, command, now)
+        if not inbox.is_in_turn(facts, command):
+            return Done()
+        asked = command.asked
+        if isinstance(asked, Unreadable):
+            inbox.settle(facts, command, asked, now)
+            return Done()
+        answer = self._answer(facts, asked, now)
+        inbox.settle(facts, command, answer, now)
+        return answer
+
+    def _answer(self, facts: Facts, command: Direct, now: datetime) -> Answer | Refusal:
         try:
             return decide(self._rules, facts, command, now)
         except Need as need:
@@ -123,6 +141,9 @@ def _answer_of(
 def ask_of(command: Command) -> Ask:
     """What one command needs to be decided."""
     match command:
+        case FromInbox(row=row, asked=asked):
+            ask = Ask() if isinstance(asked, Unreadable) else ask_of(asked)
+            return msgspec.structs.replace(ask, row=row)
         case Start(token=token):
             return Ask(token=token, new=token, ids=2)
         case Fire(token=token, key=key):
@@ -151,11 +172,13 @@ def _is_busy(facts: Facts, command: Command) -> bool:
     match command:
         case Report() | Note() | SetMemory() | Release() | EndLease():
             return command.task in facts.busy_tasks
+        case FromInbox(row=row) if row in facts.busy_rows:
+            return True
         case _:
             return command.token in facts.busy_tokens
 
 
-def decide(rules: Rules, facts: Facts, command: Command, now: datetime) -> Answer | Refusal:
+def decide(rules: Rules, facts: Facts, command: Direct, now: datetime) -> Answer | Refusal:
     """Decide one command and keep its changes in its family.
 
     A raised Refusal changed nothing; a returned one was recorded. Raises Need for missing facts.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from stateous.engine.family import Entry, Held, Json, Remembered, Task, Timer, Token
+from stateous.engine.family import Entry, Held, Json, Remembered, Settled, Task, Timer, Token
 
 
 class Changes(msgspec.Struct, kw_only=True):
@@ -14,7 +14,7 @@ class Changes(msgspec.Struct, kw_only=True):
     `parked` names the paused tokens: their queued tasks and pending timers are parked.
     `memory` holds (token, state, key, value), a value of None deletes. `memory_wiped` names tokens that
     ended. `held` pairs the root with what it holds from now on; `held_cleared` names roots whose held
-    events before these are gone.
+    events before these are gone. `settled` are rows of the inbox that were pending.
     """
 
     new_tokens: list[Token] = []
@@ -30,3 +30,4 @@ class Changes(msgspec.Struct, kw_only=True):
     memory_wiped: list[str] = []
     remembered: list[Remembered] = []
     parked: set[str] = set()
+    settled: list[Settled] = []

@@ -28,6 +28,26 @@ class Fire(msgspec.Struct, frozen=True):
     key: str | None = None
 
 
+class Unreadable(msgspec.Struct, frozen=True):
+    """What the inbox asks of a token and nobody can do: the code and the sentence that refuse it."""
+
+    token: str
+    code: str
+    error: str
+
+
+class FromInbox(msgspec.Struct, frozen=True):
+    """Do what a row of the inbox asks, if that row is still pending and no earlier one of its token is."""
+
+    row: int
+    asked: Start | Fire | Unreadable
+
+    @property
+    def token(self) -> str:
+        """The token that is asked for."""
+        return self.asked.token
+
+
 class Pause(msgspec.Struct, frozen=True):
     """Pause a top token and its family."""
 
@@ -127,7 +147,10 @@ class Beat(msgspec.Struct, frozen=True):
 Message = Report | Note | SetMemory
 """What a routine says of its task."""
 
-Command = Start | Fire | Pause | Resume | Cancel | Message | Release | EndLease | FireTimer
+Direct = Start | Fire | Pause | Resume | Cancel | Message | Release | EndLease | FireTimer
+"""What says itself what is to be done."""
+
+Command = Direct | FromInbox
 """What is decided as one: all of it, or nothing."""
 
 Carried = Command | Messages

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from stateous.engine.family import Document, Family, Remembered, Task
+from stateous.engine.family import Document, Family, Remembered, Settled, Task
 
 
 class Ask(msgspec.Struct, frozen=True, kw_only=True):
@@ -14,6 +14,7 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
     it, in any case of letters, is looked up, and the id is reserved when it is free.
     `task`: the task's row and its token's family are locked and read. `key`: is it used for `token`?
     `memory_key`: does the task's token and state have it? `ids`: how many task and timer ids to reserve.
+    `row`: this row of the inbox is locked, and read if it is pending.
     """
 
     token: str | None = None
@@ -22,6 +23,7 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
     key: str | None = None
     memory_key: str | None = None
     ids: int = 0
+    row: int | None = None
 
 
 class ClaimAsk(msgspec.Struct, frozen=True, kw_only=True):
@@ -81,6 +83,8 @@ class Facts:
     `ids`: reserved numbers for tasks and timers, handed out from the end.
     For claims: `ready` are the locked queued tasks by id, `memory` what each (token, state) remembers,
     `remembered` each supervisor's last claim with a request id.
+    `inbox`: of every asked row of the inbox that is pending, the last pending one before it of the same token, or
+    None; `busy_rows`: those that another connection holds; `settled`: what became of them in this batch.
     """
 
     def __init__(self) -> None:
@@ -94,6 +98,9 @@ class Facts:
         self.ready: list[Task] = []
         self.memory: dict[tuple[str, str], Document] = {}
         self.remembered: dict[str, Remembered] = {}
+        self.inbox: dict[int, int | None] = {}
+        self.busy_rows: set[int] = set()
+        self.settled: dict[int, Settled] = {}
 
     def family_of(self, token: str) -> Family | None:
         """The family that has this token, None if there is no such token."""

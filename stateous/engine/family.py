@@ -144,6 +144,19 @@ class Remembered(msgspec.Struct, frozen=True):
     grants: tuple[tuple[int, int], ...]
 
 
+class Settled(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of a row of the inbox: applied, with a `code` and an `error` refused.
+
+    `duplicate`: it changed nothing, because the token or the key was there already.
+    """
+
+    row: int
+    at: datetime
+    duplicate: bool = False
+    code: str | None = None
+    error: str | None = None
+
+
 class Family:
     """The part of one family that a batch has read, as the batch's commands have left it so far.
 

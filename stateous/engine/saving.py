@@ -14,6 +14,7 @@ def gather_changes(facts: Facts) -> Changes:
     changes = Changes()
     for root in sorted(facts.families):
         _gather(facts.families[root], changes)
+    changes.settled.extend(facts.settled[row] for row in sorted(facts.settled))
     changes.new_tokens.sort(key=lambda token: token.token)
     changes.new_tasks.sort(key=lambda task: task.id)
     changes.tasks.sort(key=lambda task: task.id)

@@ -128,6 +128,14 @@ class Gathered:
         self.facts.busy_tokens.update(token for token in wanted.tokens if token in tokens)
         self.facts.busy_tasks.update(task for task in wanted.tasks if task in tasks)
 
+    def add_inbox(self, read: Iterable[Row], *, locked: Collection[int]) -> None:
+        """Add what inbox_read answered; a row that is pending and not `locked` is held elsewhere."""
+        for row, before in read:
+            if row in locked:
+                self.facts.inbox[row] = before
+            else:
+                self.facts.busy_rows.add(row)
+
     def add_needed_tokens(self, need: Need) -> None:
         """Note which of the needed tokens are not there."""
         family = self.facts.families.get(need.root)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Any
 
 from stateous.engine.family import Entry, Remembered, Token
+from stateous.model.wire.body import LARGEST_BODY
 from stateous.store.rows import time_text
 from stateous.store.statuses import statuses_of
+from stateous.store.store import InboxRow
 from stateous.store.values import LARGEST, Row, entry_of, remembered_of, token_of
 from stateous.store.wanted import can_be_kept
 
@@ -62,6 +64,12 @@ class Reading(ABC):
     async def remembered_read(self, supervisor: str) -> Remembered | None:
         found = await self._rows("remembered_read", {"supervisors": [supervisor]})
         return remembered_of(found[0]) if found else None
+
+    async def inbox_look(
+        self, *, passed: Collection[str] = (), limit: int, size: int
+    ) -> list[InboxRow]:
+        asked = {"passed": list(passed), "limit": limit, "bytes": size, "largest": LARGEST_BODY}
+        return [InboxRow(*row) for row in await self._rows("inbox_look", asked)]
 
     async def leases_over(self, now: datetime, *, limit: int) -> list[tuple[int, str]]:
         found = await self._rows("leases_over", {"now": time_text(now), "limit": limit})

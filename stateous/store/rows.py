@@ -18,6 +18,7 @@ from stateous.engine.family import (
     Json,
     Occurrence,
     Remembered,
+    Settled,
     Task,
     Timer,
     Token,
@@ -193,6 +194,17 @@ def remembered_row(remembered: Remembered) -> Document:
         "supervisor": remembered.supervisor,
         "request": remembered.request,
         "grants": json_text(remembered.grants),
+    }
+
+
+def settled_row(settled: Settled) -> Document:
+    return {
+        "id": settled.row,
+        "status": "applied" if settled.code is None else "refused",
+        "duplicate": settled.duplicate,
+        "code": settled.code,
+        "error": settled.error,
+        "settled_at": time_text(settled.at),
     }
 
 

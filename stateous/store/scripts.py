@@ -18,8 +18,8 @@ _GRANTS = "stateous_view_grants"
 def run_script(connection: Connection, name: str) -> None:
     """Run the script of this name that is written for the connection's database.
 
-    On Postgres the views for people are dropped before, and made after the newest script: they are
-    written for its tables, and those of the versions in between had others.
+    On Postgres the views for people are dropped before, and made after the newest script, as are the functions
+    for programs: they are written for its tables, and those of the versions in between had others.
     """
     cursor: Any = connection.connection.cursor()
     try:
@@ -28,7 +28,7 @@ def run_script(connection: Connection, name: str) -> None:
             for statement in statements_of(_text("sqlite", name)):
                 cursor.execute(statement)
             return
-        from stateous.store.postgres import views  # noqa: PLC0415 - one of the two
+        from stateous.store.postgres import functions, views  # noqa: PLC0415 - one of the two
 
         # Several scripts may run one after the other, and only the first one meets the views.
         grants = [*connection.info.get(_GRANTS, ()), *views.set_aside(cursor)]
@@ -37,6 +37,7 @@ def run_script(connection: Connection, name: str) -> None:
         cursor.execute(_text("postgres", name).encode())
         if name == newest_script():
             views.make(cursor, grants)
+            functions.make(cursor)
     finally:
         cursor.close()
 

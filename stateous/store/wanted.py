@@ -21,6 +21,7 @@ class Wanted:
         tasks: Sequence[int] = (),
         keys: Sequence[Document] = (),
         memory_keys: Sequence[Document] = (),
+        inbox: Sequence[int] = (),
         ids: int = 0,
     ) -> None:
         # An id that is about to be started may be there already: then its family is wanted.
@@ -29,6 +30,7 @@ class Wanted:
         self.tasks = sorted(set(tasks))
         self.keys = list(keys)
         self.memory_keys = list(memory_keys)
+        self.inbox = sorted(set(inbox))
         self.ids = ids
 
     @property
@@ -56,6 +58,7 @@ def wanted_by(asks: Sequence[Ask]) -> Wanted:
         memory_keys=[
             {"task": ask.task, "key": ask.memory_key} for ask in asks if ask.memory_key is not None
         ],
+        inbox=[ask.row for ask in asks if ask.row is not None],
         ids=sum(ask.ids for ask in asks),
     )
 

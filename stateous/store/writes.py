@@ -61,6 +61,7 @@ def writes_of(changes: Changes, before: Mapping[str, Before]) -> Iterator[Write]
         yield Write("held_clear", {"roots": changes.held_cleared})
     yield from _rows("held_add", (rows.held_row(root, held) for root, held in changes.held))
     yield from _memory(changes)
+    yield from _counted("inbox_settle", list(map(rows.settled_row, changes.settled)))
     yield from _rows("claims_remember", map(rows.remembered_row, changes.remembered))
 
 

@@ -6,7 +6,7 @@ It has no SQL and no locks; the engine above it is the one that a control plane 
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -16,7 +16,17 @@ from stateous.engine.changes import Changes
 from stateous.engine.claiming import ClaimBatch
 from stateous.engine.commands import Carried, Claim, Command, EndLease, FireTimer, Messages
 from stateous.engine.facts import Ask, ClaimAsk, Facts, Need
-from stateous.engine.family import Entry, Family, Held, Remembered, Task, Timer, Token, Used
+from stateous.engine.family import (
+    Entry,
+    Family,
+    Held,
+    Remembered,
+    Settled,
+    Task,
+    Timer,
+    Token,
+    Used,
+)
 from stateous.engine.rules import Rules
 from stateous.model.graph import Graph
 from stateous.model.refusals import Refusal
@@ -42,6 +52,9 @@ class MemoryStore:
         self.ledger: dict[str, list[Entry]] = {}
         self.memory: dict[tuple[str, str, str], Any] = {}
         self.remembered: dict[str, Remembered] = {}
+        self.inbox: dict[int, str] = {}
+        """The pending rows of the inbox: the token that each is about."""
+        self.settled: dict[int, Settled] = {}
         self.parked_tasks: set[int] = set()
         self.parked_timers: set[int] = set()
         self.next_id = 1
@@ -181,6 +194,10 @@ class MemoryStore:
                 family.keys[ask.token, ask.key] = self._used(ask.token, ask.key)
         if ask.new is not None:
             self._look_up(facts, ask.new)
+        if ask.row in self.inbox:
+            token = self.inbox[ask.row].lower()
+            before = [row for row, its in self.inbox.items() if its.lower() == token]
+            facts.inbox[ask.row] = max((row for row in before if row < ask.row), default=None)
         self._reserve(facts, ask.ids)
 
     def _used(self, token: str, key: str) -> Used | None:
@@ -293,3 +310,11 @@ class MemoryStore:
             self.memory = {where: v for where, v in self.memory.items() if where[0] != token}
         for remembered in changes.remembered:
             self.remembered[remembered.supervisor] = remembered
+        self._settle(changes.settled)
+
+    def _settle(self, settled: Iterable[Settled]) -> None:
+        for each in settled:
+            if each.row not in self.inbox:
+                raise AssertionError(f"row {each.row} of the inbox is settled a second time")
+            del self.inbox[each.row]
+            self.settled[each.row] = each

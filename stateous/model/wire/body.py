@@ -46,22 +46,38 @@ def read_body(raw: bytes, *, deepest: int = DEEPEST) -> Body:
     """
     if not raw or raw.isspace():
         return Body({}, may_hold_nul=False)
+    read = _read_json(raw, "the body", deepest)
+    if not isinstance(read, dict):
+        raise InvalidBody(f"the body is a JSON object, not {kind_of(read)}")
+    fields = cast("dict[str, Any]", read)
+    return Body(fields, may_hold_nul=_may_hold_nul(raw), size=len(raw))
+
+
+def read_field(raw: bytes, name: str) -> Body:
+    """A body of this one field, read from the field's own JSON, as if it had come in that body.
+
+    Raises BadRequest as `read_body` does.
+    """
+    read = _read_json(raw, f"the {name}", DEEPEST - 1)
+    return Body({name: read}, may_hold_nul=_may_hold_nul(raw), size=len(raw))
+
+
+def _read_json(raw: bytes, what: str, deepest: int) -> Any:
+    too_deep = f"{what} is deeper than {deepest} levels"
     try:
         read = _decoder.decode(raw)
     except msgspec.DecodeError as fault:
-        raise BadRequest(f"the body is not JSON: {fault}") from None
+        raise BadRequest(f"{what} is not JSON: {fault}") from None
     except RecursionError:
-        raise BadRequest(_too_deep(deepest)) from None
+        raise BadRequest(too_deep) from None
     if raw.count(b"[") + raw.count(b"{") > deepest and _is_deeper(raw, deepest):
-        raise BadRequest(_too_deep(deepest))
-    if not isinstance(read, dict):
-        raise InvalidBody(f"the body is a JSON object, not {kind_of(read)}")
+        raise BadRequest(too_deep)
+    return read
+
+
+def _may_hold_nul(raw: bytes) -> bool:
     # A NUL can only have come as an escape: raw control characters do not decode.
-    return Body(cast("dict[str, Any]", read), may_hold_nul=b"\\u0000" in raw, size=len(raw))
-
-
-def _too_deep(deepest: int) -> str:
-    return f"the body is deeper than {deepest} levels"
+    return b"\\u0000" in raw
 
 
 def _is_deeper(raw: bytes, deepest: int) -> bool:

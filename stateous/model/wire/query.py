@@ -15,7 +15,7 @@ LONGEST_PARENT: Final = 128
 LONGEST_KEY: Final = 256
 
 _DIGITS: Final = frozenset("0123456789")
-_DELETE: Final = 127
+_DELETE: Final = "\x7f"
 
 
 def read_query(raw: bytes) -> dict[str, str]:
@@ -89,11 +89,16 @@ def idempotency_key(headers: Iterable[tuple[bytes, bytes]]) -> str | None:
             found = value.strip(b" \t")
     if found is None:
         return None
-    if not 1 <= len(found) <= LONGEST_KEY:
-        raise InvalidPayload(f"the Idempotency-Key has 1 to {LONGEST_KEY} characters")
-    if min(found) < ord(" ") or _DELETE in found:
-        raise InvalidPayload("the Idempotency-Key holds a control character")
-    return found.decode("latin-1")
+    return checked_key(found.decode("latin-1"), "the Idempotency-Key")
+
+
+def checked_key(key: str, what: str) -> str:
+    """The key, if it may be one: 1 to 256 characters, no control among them. Raises InvalidPayload."""
+    if not 1 <= len(key) <= LONGEST_KEY:
+        raise InvalidPayload(f"{what} has 1 to {LONGEST_KEY} characters")
+    if min(key) < " " or _DELETE in key:
+        raise InvalidPayload(f"{what} holds a control character")
+    return key
 
 
 def _number(digits: str, name: str, *, smallest: int, largest: int) -> int:

@@ -2,7 +2,8 @@
 
 In READ COMMITTED each statement sees what was committed when it began. So the locks come first, in
 statements of their own, and what is read after them, under a fresh snapshot, is what the locks protect.
-Locks are taken in the order fence, top tokens by id, ids that are about to be started, tasks by id.
+Locks are taken in the order fence, top tokens by id, ids that are about to be started, tasks by id, rows of
+the inbox by id. For these last ones nobody ever waits.
 """
 
 from __future__ import annotations
@@ -96,6 +97,8 @@ class Load:
         if wanted.tasks:
             name = "tasks_wait" if waits else "tasks_lock"
             sent["tasks"] = await run(connection, name, {"tasks": wanted.tasks})
+        if wanted.inbox:
+            sent["inbox"] = await run(connection, "inbox_lock", {"inbox": wanted.inbox})
         return sent
 
     async def _lock_new(self, connection: Connection, ids: list[str], *, waits: bool) -> Cursor:
@@ -115,6 +118,8 @@ class Load:
             sent["memory_keys"] = await run(connection, "memory_keys_read", values)
         if wanted.new:
             sent["new"] = await run(connection, "new_ids_find", {"ids": wanted.new})
+        if wanted.inbox:
+            sent["inbox"] = await run(connection, "inbox_read", {"inbox": wanted.inbox})
         if ids > 0:
             sent["ids"] = await run(connection, "ids_reserve", {"count": ids})
         return sent
@@ -148,6 +153,9 @@ async def _gather(
             unreserved = {row[0] for row in await locks["new"].fetchall() if not row[1]}
         found = await reads["new"].fetchall()
         gathered.add_taken(found, asked=wanted.tokens, unreserved=unreserved)
+    if "inbox" in reads:
+        held = {row[0] for row in await locks["inbox"].fetchall()}
+        gathered.add_inbox(await reads["inbox"].fetchall(), locked=held)
     if "ids" in reads:
         gathered.offer_ids([row[0] for row in await reads["ids"].fetchall()])
 

@@ -85,6 +85,7 @@ class Place:
         self.fence = _advisory_key("fence", schema)
         self.start = _advisory_key("start", schema)
         self.clock = _advisory_key("clock", schema)
+        self.channel = channel_of(schema)
 
     def connect_arguments(self) -> dict[str, Any]:
         """What is added to the URL; what the URL says itself is left alone."""
@@ -153,6 +154,11 @@ def _check_server(connection: Connection) -> None:
             f"Stateous needs PostgreSQL {OLDEST_SERVER // 10000} or newer; "
             f"this server is {version // 10000}"
         )
+
+
+def channel_of(schema: str) -> str:
+    """The channel on which processes of this schema tell each other what they did; the inbox's trigger knows it, too."""
+    return f"stateous_{hashlib.sha256(schema.encode()).hexdigest()[:16]}"
 
 
 def _advisory_key(purpose: str, schema: str) -> int:

@@ -1,0 +1,1 @@
+-- Nothing: the inbox is filled by SQL functions, and SQLite has none.
