@@ -23,14 +23,15 @@ class Partial(pydantic.BaseModel):
     """A model some of whose fields may be missing, which leaves them out when it is written."""
 
     @pydantic.model_serializer(mode="wrap")
-    def _without_missing(self, write: pydantic.SerializerFunctionWrapHandler) -> dict[str, Any]:
+    def _without_missing(
+        self, write: pydantic.SerializerFunctionWrapHandler, info: pydantic.SerializationInfo
+    ) -> dict[str, Any]:
         written: dict[str, Any] = write(self)
         for name, field in type(self).model_fields.items():
             default, is_set = field.default_factory, name in self.model_fields_set
             left_out = default is missing and getattr(self, name) is None
             if left_out or (default is missing_unless_given and not is_set):
-                written.pop(field.serialization_alias or name, None)
-                written.pop(name, None)
+                written.pop((info.by_alias and field.serialization_alias) or name, None)
         return written
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 import pydantic
@@ -47,8 +47,7 @@ def test_whatever_a_schema_is_the_contract_is_imported_and_its_models_are_usable
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
         it = contract_module(graph_with(schemas), patch, library)
-        found: dict[str, object] = vars(it)
-        for model in found.values():
+        for model in cast("dict[str, object]", vars(it)).values():
             if not isinstance(model, type):
                 continue
             if issubclass(model, msgspec.Struct):

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.compiler.contracts import Library, line_of
+from tests.compiler.contracts import Library, contract_module, graph_with, line_of
 
 REVIEW = {"$ref": "#/schemas/Review"}
 ORDER = {"$ref": "#/schemas/Order"}
@@ -262,3 +262,23 @@ def test_a_duration_is_a_default_of_both_libraries() -> None:
     value = "datetime.timedelta(days=1, seconds=3600)"
     assert line_of(schema) == f"x: datetime.timedelta = {value}"
     assert line_of(schema, library="pydantic") == f"x: pydantic_parts.Duration = {value}"
+
+
+def test_models_are_told_apart_only_by_a_field_that_each_has() -> None:
+    def kind(name: str, required: list[str]) -> dict[str, Any]:
+        return {"type": "object", "properties": {"kind": {"const": name}}, "required": required}
+
+    pet = union({"$ref": "#/schemas/Cat"}, {"$ref": "#/schemas/Dog"})
+    named = line_of(pet, required=True, Cat=kind("cat", ["kind"]), Dog=kind("dog", ["kind"]))
+    unnamed = line_of(pet, required=True, Cat=kind("cat", ["kind"]), Dog=kind("dog", []))
+    assert (named, unnamed) == ("x: Cat | Dog", "x: typing.Any")
+
+
+def test_sets_and_tuples_are_defaults_that_msgspec_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    lists: dict[str, Any] = {"type": "array", "items": text(), "uniqueItems": True, "default": []}
+    pair = {"type": "array", "prefixItems": [{"type": "array"}], "minItems": 1, "default": [[1]]}
+    model = {"type": "object", "properties": {"a": lists, "b": pair}}
+    it = contract_module(graph_with({"Model": model}), monkeypatch)
+    assert (it.Model().a, it.Model().b) == (set(), ([1],))
+    assert it.Model().a is not it.Model().a
+    assert it.Model().b[0] is not it.Model().b[0]

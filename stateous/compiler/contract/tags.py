@@ -53,12 +53,15 @@ def _tags_beside(
 
 
 def _fixed_values(schema: Schema) -> dict[str, str | int]:
-    """The fields of a model that can have one value only, and that value."""
+    """The fields of a model that have one value in each of its objects, and that value."""
     found: dict[str, str | int] = {}
+    required = cast("object", schema.get("required"))
     for key, value in schema["properties"].items():
         if not isinstance(value, Mapping):
             continue
         field = cast("Schema", value)
+        if "default" not in field and not (isinstance(required, list) and key in required):
+            continue
         options: object = [field["const"]] if "const" in field else field.get("enum")
         match options:
             case [str() as only]:
