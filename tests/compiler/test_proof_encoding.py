@@ -7,12 +7,13 @@ from hypothesis import given, settings
 from stateous.compiler.proof.encoding import Encoding
 from stateous.compiler.proof.formulas import every, negated
 from stateous.compiler.proof.slots import slots_of
-from stateous.compiler.proof.solving import Solver
+from stateous.compiler.proof.solving import Memory, Solver
 from stateous.model.guard_tree import Field, reads_of
 from tests.compiler.fixed_scopes import FixedScope
 from tests.compiler.random_rivals import World, examples, worlds
 
 _WITHIN = 60.0
+_MEMORY = Memory()
 
 
 @given(world=worlds(most_guards=4, scopes=6))
@@ -24,7 +25,7 @@ def test_in_every_scope_a_guard_and_its_formula_agree(world: World) -> None:
     encoding = Encoding(trees, slots, world.rivals.reading)
     reads = {read for tree in trees for read in reads_of(tree) if isinstance(read, Field)}
     all_is_told = not encoding.script.has_open_questions
-    solver = Solver(encoding.script.text())
+    solver = Solver(encoding.script.text(), _MEMORY)
     for scope in world.scopes:
         fixed = FixedScope(encoding, slots, scope, reads)
         says = every(

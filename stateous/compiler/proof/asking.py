@@ -9,14 +9,14 @@ from typing import Final
 from stateous.compiler.proof.decoding import Decoder
 from stateous.compiler.proof.encoding import Encoding
 from stateous.compiler.proof.evidence import MOST_OVERLAPS, Evidence, Pair
-from stateous.compiler.proof.formulas import Formula, every, negated
+from stateous.compiler.proof.formulas import TRUE, Formula, every, negated
 from stateous.compiler.proof.limits import Limits
 from stateous.compiler.proof.rivals import Rivals
 from stateous.compiler.proof.slots import Slots
-from stateous.compiler.proof.solving import Answer, Solver
+from stateous.compiler.proof.solving import Answer, Memory, Solver
 from stateous.compiler.proof.trying import Trials
 
-_MOST_LEMMAS: Final = 30
+_MOST_ASKED: Final = 30
 _MOST_TRIED: Final = 150
 
 
@@ -27,7 +27,14 @@ class Asking:
     """
 
     def __init__(
-        self, rivals: Rivals, slots: Slots, trials: Trials, evidence: Evidence, limits: Limits
+        self,
+        rivals: Rivals,
+        slots: Slots,
+        trials: Trials,
+        evidence: Evidence,
+        *,
+        limits: Limits,
+        memory: Memory,
     ) -> None:
         self._slots = slots
         self._trials = trials
@@ -35,7 +42,7 @@ class Asking:
         self._limits = limits
         self._encoding = Encoding([it.tree for it in evidence.guards], slots, rivals.reading)
         self._guards: list[Formula] = self._encoding.guards
-        self._solver = Solver(self._encoding.script.text())
+        self._solver = Solver(self._encoding.script.text(), memory)
 
     def can_hold(self, guard: int) -> Answer:
         """Whether a guard ever holds."""
@@ -74,23 +81,33 @@ class Asking:
         return every((self._encoding.two_hold, *map(negated, known)))
 
     def _answer(self, formula: Formula, is_seen: Callable[[], bool]) -> Answer:
-        """Whether the formula can be true: "yes" only when a case was seen that shows it."""
+        """Whether the formula can be true: "yes" only when a case was seen that shows it.
+
+        After a case that shows nothing the solver is asked for another one, first for one of plain values.
+        """
         until = self._limits.for_a_question()
-        for _ in range(_MOST_LEMMAS):
+        plain, others = TRUE, list[Formula]()
+        for _ in range(_MOST_ASKED):
             left = until - self._limits.clock()
             if left <= 0:
                 break
-            answer, model = self._solver.ask(formula, left)
-            if answer != "yes":
+            answer, model = self._solver.ask(every((formula, plain, *others)), left)
+            if answer == "yes":
+                decoder = Decoder(self._encoding, self._slots, model)
+                if self._try(decoder, is_seen, until):
+                    return "yes"
+                if lemmas := list(decoder.lemmas()):
+                    for lemma in lemmas:
+                        self._solver.add(lemma)
+                else:
+                    plain = TRUE if others else self._encoding.plain
+                    others.append(decoder.another())
+            elif not others:
                 return answer
-            decoder = Decoder(self._encoding, self._slots, model)
-            if self._try(decoder, is_seen, until):
-                return "yes"
-            lemmas = list(decoder.lemmas())
-            if not lemmas:
+            elif plain != TRUE:
+                plain = TRUE
+            else:
                 break
-            for lemma in lemmas:
-                self._solver.add(lemma)
         return "unknown"
 
     def _try(self, decoder: Decoder, is_seen: Callable[[], bool], until: float) -> bool:

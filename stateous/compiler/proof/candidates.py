@@ -29,7 +29,7 @@ _ORDER: Final[tuple[Kind, ...]] = ("boolean", "number", "string", "list", "objec
 def candidates(domain: Domain, literals: Iterable[Json]) -> list[Json]:
     """Values of the domain that the literals tell apart: each literal, what lies between two, what is longer.
 
-    Kinds that the literals have come first. Not all may be valid for a schema.
+    First comes the simplest of each kind. Not all may be valid for a schema.
     """
     near = list(islice(literals, _MOST_LITERALS))
     if (options := domain.options) is not None and len(options) <= MOST:
@@ -39,13 +39,14 @@ def candidates(domain: Domain, literals: Iterable[Json]) -> list[Json]:
     null_at = 0 if len(domain.kinds) > 2 else 3
     places = {kind: null_at if kind == "null" else 1 if kind in kinds else 2 for kind in KINDS}
     ordered = sorted(domain.kinds, key=lambda kind: (places[kind], _ORDER.index(kind)))
-    found: list[Json] = []
+    of_kinds: list[list[Json]] = []
     for kind in ordered:
         # Each literal is told apart from what lies below and above it.
         number = 3 * sum(kind_of(literal) == kind for literal in near)
         most = max(_MOST_OF_A_KIND, number) if kind in kinds or len(ordered) <= 2 else 3
-        found.extend(islice(_of_kind(domain, kind, near), most))
-    return found
+        of_kinds.append(list(islice(_of_kind(domain, kind, near), most)))
+    rounds = max(map(len, of_kinds), default=0)
+    return [it[at] for at in range(rounds) for it in of_kinds if at < len(it)]
 
 
 def sample(domain: Domain, depth: int = 0) -> Json:

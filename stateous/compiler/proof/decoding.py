@@ -12,7 +12,7 @@ from stateous.compiler.proof.candidates import said_as, sample, smallest_object
 from stateous.compiler.proof.cases import Case
 from stateous.compiler.proof.domains import Domain
 from stateous.compiler.proof.encoding import Encoding
-from stateous.compiler.proof.formulas import TRUE, Formula, numeral
+from stateous.compiler.proof.formulas import TRUE, Formula, every, negated, numeral
 from stateous.compiler.proof.slots import Slots
 from stateous.compiler.proof.solving import Model
 from stateous.compiler.proof.terms import ListTerm, NumberTerm, ObjectTerm, StringTerm, Value
@@ -57,6 +57,16 @@ class Decoder:
         for name, value in self.unsaid.items():
             below, above = neighbours(value)
             yield f"(or (<= {name} {numeral(below)}) (>= {name} {numeral(above)}))"
+
+    def another(self) -> Formula:
+        """That some kind, ending, or answer to an open question is another one."""
+        made: list[Formula] = []
+        for name in self._script.choices():
+            if name.startswith("b"):
+                made.append(name if self._bool(name) else negated(name))
+            else:
+                made.append(f"(= {name} {int(self._exact(name))})")
+        return negated(every(made))
 
     def _bool(self, name: str) -> bool:
         return name == TRUE or bool(self._model.get(name, False))

@@ -11,6 +11,7 @@ import msgspec
 
 from stateous.compiler.proof.domains import (
     ANYTHING,
+    KINDS,
     NOTHING,
     Bound,
     Domain,
@@ -32,7 +33,7 @@ def listed(values: Iterable[Json]) -> Domain:
     for value in values:
         of_kind.setdefault(kind_of(value), []).append(value)
     numbers = tuple(dict.fromkeys(of_kind.get("number", ())))
-    return Domain(
+    domain = Domain(
         kinds=frozenset(of_kind),
         booleans=frozenset(of_kind.get("boolean", ())),
         numbers=_around(Numbers(options=numbers)),
@@ -40,6 +41,7 @@ def listed(values: Iterable[Json]) -> Domain:
         lists=Lists(options=tuple(of_kind.get("list", ()))),
         objects=Objects(options=tuple(of_kind.get("object", ()))),
     )
+    return tidied(domain)
 
 
 def met(one: Domain, other: Domain) -> Domain:
@@ -60,9 +62,18 @@ def met(one: Domain, other: Domain) -> Domain:
 
 
 def tidied(domain: Domain) -> Domain:
-    """The same values, without the kinds of which there is none."""
-    empty = _empty(domain)
-    return msgspec.structs.replace(domain, kinds=domain.kinds - empty) if empty else domain
+    """The same values, without the kinds of which there is none, and with nothing said of these."""
+    kinds = domain.kinds - _empty(domain)
+    if kinds == KINDS:
+        return domain
+    return Domain(
+        kinds=kinds,
+        booleans=domain.booleans if "boolean" in kinds else ANYTHING.booleans,
+        numbers=domain.numbers if "number" in kinds else ANYTHING.numbers,
+        strings=domain.strings if "string" in kinds else ANYTHING.strings,
+        lists=domain.lists if "list" in kinds else ANYTHING.lists,
+        objects=domain.objects if "object" in kinds else ANYTHING.objects,
+    )
 
 
 def joined(domains: Iterable[Domain]) -> Domain:

@@ -8,7 +8,16 @@ from typing import Any, Final, assert_never, cast
 from stateous.compiler.proof.candidates import WIDEST
 from stateous.compiler.proof.domain_algebra import any_item, joined
 from stateous.compiler.proof.domains import Domain
-from stateous.compiler.proof.formulas import FALSE, Formula, every, implied, negated, some, truth
+from stateous.compiler.proof.formulas import (
+    FALSE,
+    TRUE,
+    Formula,
+    every,
+    implied,
+    negated,
+    some,
+    truth,
+)
 from stateous.compiler.proof.membership import held, lacked, relate_parts
 from stateous.compiler.proof.ordering import before, equal
 from stateous.compiler.proof.rivals import Reading
@@ -48,7 +57,8 @@ class Encoding:
 
     `guards` has a constant for each guard, which is true when the guard holds. `values` has what each slot
     became, `endings` for each branch the choice of one of the slots' endings. `two_hold` is true when two
-    guards or more hold. Raises TooLong.
+    guards or more hold, `plain` when no value is a list or an object that could be something else. Raises
+    TooLong.
     """
 
     def __init__(self, trees: Sequence[Node], slots: Slots, reading: Reading) -> None:
@@ -65,6 +75,12 @@ class Encoding:
         }
         self.guards = [self.script.named(self._truth(tree, None), always=True) for tree in trees]
         self.two_hold = self.script.named(some(self._with_an_earlier()), always=True)
+        self.plain = every(
+            negated(part.given)
+            for value in self.values.values()
+            for part in (value.list, value.object)
+            if part is not None and part.given != TRUE
+        )
         relate_parts(self.script)
 
     def _with_an_earlier(self) -> Iterator[Formula]:

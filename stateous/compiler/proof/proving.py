@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable
 from itertools import combinations
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -24,6 +24,9 @@ from stateous.compiler.proof.slots import Slots, slots_of
 from stateous.compiler.proof.spelling import spelt_case
 from stateous.compiler.proof.trying import Trials
 from stateous.model.guards import Scope
+
+if TYPE_CHECKING:
+    from stateous.compiler.proof.solving import Memory
 
 MOST_TRIED: Final = 200
 
@@ -41,7 +44,8 @@ def prove(
     when `altogether` seconds have passed. Of one group at most 50 overlaps are told.
     """
     limits = Limits(clock, within, clock() + altogether)
-    found = [_findings(each, limits) for each in rivals]
+    asked = _Asked(limits)
+    found = [_findings(each, limits, asked) for each in rivals]
     return Findings(
         overlaps=tuple(it for each in found for it in each.overlaps),
         gaps=tuple(it for each in found for it in each.gaps),
@@ -58,7 +62,7 @@ class _Unanswered(msgspec.Struct):
     gap: bool = False
 
 
-def _findings(rivals: Rivals, limits: Limits) -> Findings:
+def _findings(rivals: Rivals, limits: Limits, asked: _Asked) -> Findings:
     evidence = Evidence(rivals)
     slots = slots_of((guard.tree for guard in evidence.guards), rivals.reading)
     trials = Trials(slots)
@@ -75,31 +79,38 @@ def _findings(rivals: Rivals, limits: Limits) -> Findings:
     elif trials.are_all(most) and not (was_cut or evidence.in_doubt):
         left = _Unanswered(nevers=[guard for guard in every if guard not in evidence.holds])
     else:
-        left = _ask(rivals, slots, trials, evidence, limits)
+        left = asked.unanswered(rivals, slots, trials, evidence)
     return _told(rivals, evidence, trials, left, limits)
 
 
-def _ask(
-    rivals: Rivals, slots: Slots, trials: Trials, evidence: Evidence, limits: Limits
-) -> _Unanswered:
-    # z3 is loaded only here, when a question needs it.
-    from stateous.compiler.proof.asking import Asking  # noqa: PLC0415
+class _Asked:
+    """Asks a solver, which is loaded only when there is a question."""
 
-    guards = range(len(evidence.guards))
-    try:
-        asking = Asking(rivals, slots, trials, evidence, limits)
-    except TooLong:
-        pairs = [pair for pair in combinations(guards, 2) if pair not in evidence.pairs]
-        return _Unanswered(pairs=pairs, gap=evidence.can_fall_through and evidence.gap is None)
-    unseen = [guard for guard in guards if guard not in evidence.holds]
-    nevers = [guard for guard in unseen if asking.can_hold(guard) == "no"]
-    pairs = asking.undecided_pairs([guard for guard in guards if guard not in nevers])
-    gap = (
-        evidence.can_fall_through
-        and evidence.gap is None
-        and asking.can_fall_through() == "unknown"
-    )
-    return _Unanswered(nevers=nevers, pairs=pairs, gap=gap)
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._memory: Memory | None = None
+
+    def unanswered(
+        self, rivals: Rivals, slots: Slots, trials: Trials, evidence: Evidence
+    ) -> _Unanswered:
+        from stateous.compiler.proof.asking import Asking  # noqa: PLC0415
+        from stateous.compiler.proof.solving import Memory  # noqa: PLC0415
+
+        self._memory = self._memory or Memory()
+        guards = range(len(evidence.guards))
+        try:
+            asking = Asking(
+                rivals, slots, trials, evidence, limits=self._limits, memory=self._memory
+            )
+        except TooLong:
+            pairs = [pair for pair in combinations(guards, 2) if pair not in evidence.pairs]
+            return _Unanswered(pairs=pairs, gap=evidence.can_fall_through and evidence.gap is None)
+        unseen = [guard for guard in guards if guard not in evidence.holds]
+        nevers = [guard for guard in unseen if asking.can_hold(guard) == "no"]
+        pairs = asking.undecided_pairs([guard for guard in guards if guard not in nevers])
+        is_open = evidence.can_fall_through and evidence.gap is None
+        gap = is_open and asking.can_fall_through() == "unknown"
+        return _Unanswered(nevers=nevers, pairs=pairs, gap=gap)
 
 
 def _told(

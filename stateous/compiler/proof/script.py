@@ -41,6 +41,7 @@ class Script:
         self.texts = sorted({"", *texts})
         self._ranks = {text: numeral(Fraction(at)) for at, text in enumerate(self.texts)}
         self.known: dict[str, Any] = {}
+        self._selectors: list[str] = []
         self._lines: list[str] = []
         self._length = 0
         self._declared = 0
@@ -97,6 +98,7 @@ class Script:
         if number == 1:
             return Choice((TRUE,), "")
         selector = self.declare("Int")
+        self._selectors.append(selector)
         self.require(f"(<= 0 {selector} {number - 1})")
         return Choice(tuple(f"(= {selector} {at})" for at in range(number)), selector)
 
@@ -105,6 +107,10 @@ class Script:
         for (asked, one, other), answer in self._open.items():
             if asked == word:
                 yield (one, other), answer
+
+    def choices(self) -> list[str]:
+        """The constants of all choices and of all open questions."""
+        return [*self._selectors, *self._open.values()]
 
     def text(self) -> str:
         return "\n".join(self._lines)

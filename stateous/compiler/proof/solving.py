@@ -15,25 +15,36 @@ Answer = Literal["yes", "no", "unknown"]
 Model = Mapping[str, bool | Fraction]
 """What the solver chose for each constant; those that do not matter are missing."""
 
-# z3 says nothing of its types. One context, its main one, is used by all: a new one takes as long as ten proofs.
-_z3: Any = z3
+_z3: Any = z3  # it says nothing of its types
 
 _NAME: Final = re.compile(r"\b[bir][0-9]+\b")
 
-# z3 does about this many units of work in a second, and minds them where it forgets the time.
-_WORK_A_SECOND: Final = 20_000_000
+# z3 counts its work, too, and minds that where it forgets the time: it does up to this much in a second.
+_WORK_A_SECOND: Final = 5_000_000
+
+
+class Memory:
+    """What z3 keeps while it solves.
+
+    Its choices depend on all that it has seen: proofs that begin with a memory of their own find the same
+    each time. To make one takes as long as several proofs.
+    """
+
+    def __init__(self) -> None:
+        self.context: Any = _z3.Context()
 
 
 class Solver:
     """A script, and questions about it: each is asked with all that was added, and without the others."""
 
-    def __init__(self, script: str) -> None:
-        self._solver: Any = _z3.SimpleSolver()
-        self._solver.add(_z3.parse_smt2_string(script))
+    def __init__(self, script: str, memory: Memory) -> None:
+        self._context = memory.context
+        self._solver: Any = _z3.SimpleSolver(ctx=self._context)
+        self._solver.add(_z3.parse_smt2_string(script, ctx=self._context))
 
     def add(self, formula: Formula) -> None:
         """Require one thing more."""
-        self._solver.add(_z3.parse_smt2_string(_declaring(formula)))
+        self._solver.add(_z3.parse_smt2_string(_declaring(formula), ctx=self._context))
 
     def ask(self, formula: Formula, within: float) -> tuple[Answer, Model]:
         """Whether the formula can be true, asked for at most so many seconds; and how, if it can."""
