@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
-import sqlite3
 import time
-from contextlib import closing
 from pathlib import Path
 
-import psycopg
 import pytest
 
 from tests.databases import Database
@@ -84,23 +81,3 @@ def test_one_that_slept_while_another_took_over_writes_nothing_when_it_wakes(
         report = {"kind": "event", "event": "submitted", "attempt": 1}
         assert successor.ask("POST", f"/tasks/{task}/report", report).status == 200
         assert successor.process.stop() == 0
-
-
-def raise_epoch(database: Database) -> None:
-    """What another control plane would do first."""
-    if database.dialect == "sqlite":
-        path = database.url.removeprefix("sqlite:///")
-        with closing(sqlite3.connect(path)) as connection, connection:
-            connection.execute("update control_plane set epoch = epoch + 1")
-        return
-    with psycopg.connect(database.url, autocommit=True) as connection:
-        connection.execute("update stateous.control_plane set epoch = epoch + 1")
-
-
-def test_one_that_lost_the_database_notices_by_itself(
-    computer: Computer, database: Database
-) -> None:
-    with computer.serving("--hold", "1s") as control:
-        raise_epoch(database)
-        assert control.process.ends() == 1
-        assert control.process.said[-1] == LOST
