@@ -67,6 +67,8 @@ def _run(
     output: Screen | Stderr,
     log: Log,
 ) -> int:
+    # The outbox's thread needs Python's lock a few times for each write, and must not wait 5 ms each time.
+    sys.setswitchinterval(0.001)
     with asyncio.Runner() as runner:
         # The loop's own would be waited for, however long something that a routine gave to it takes.
         executor = ThreadPoolExecutor(thread_name_prefix="executor")

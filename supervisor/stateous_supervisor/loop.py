@@ -23,6 +23,7 @@ from stateous_supervisor.run import Run, begins
 from stateous_supervisor.signals import Stop, wait_for_any
 from stateous_supervisor.stuck import Stuck
 
+SIGNALS_EVERY: Final = 0.5
 CANCEL_FOR: Final = 2.0
 """Seconds for routines to be cancelled, and for what else ends with the supervisor."""
 
@@ -55,7 +56,8 @@ class Supervisor:
         self._stop = stop
         self._log = log
         self._loop = asyncio.get_running_loop()
-        self._runs: dict[asyncio.Task[None], Run] = {}
+        self._runs: dict[Run, None] = {}
+        self._signals_at = 0.0
         self._wake = asyncio.Event()
         self._no_more = asyncio.Event()
         # Set when nothing is left to do but to deliver: then nobody is waited for for ever.
@@ -86,7 +88,7 @@ class Supervisor:
     @property
     def runs(self) -> tuple[Run, ...]:
         """The tasks that are worked on, from any thread."""
-        return tuple(self._runs.values())
+        return tuple(self._runs)
 
     async def run(self) -> int:
         """Run until a signal; the exit code: 0 when all routines could end, 1 when they were cancelled.
@@ -150,27 +152,40 @@ class Supervisor:
         )
         mailbox = Mailbox(grant.task, grant.token, outbox=self._outbox, delivery=self._delivery)
         run = Run(
-            grant, self._routines[grant.state], name=self._name, mailbox=mailbox, log=self._log
+            grant,
+            self._routines[grant.state],
+            name=self._name,
+            mailbox=mailbox,
+            changed=self._changed,
+            ended=self._ended,
+            log=self._log,
         )
-        task = asyncio.create_task(run.work(changed=self._changed))
-        self._runs[task] = run
-        task.add_done_callback(self._ended)
+        self._runs[run] = None
+        run.begin()
 
-    def _ended(self, task: asyncio.Task[None]) -> None:
-        run = self._runs.pop(task)
-        if not task.cancelled() and (problem := task.exception()) is not None:
+    def _ended(self, run: Run, problem: Exception | None) -> None:
+        self._runs.pop(run, None)
+        if problem is not None:
             self._log.error(
                 f"task {run.task}: the supervisor failed on it",
                 kind="task.broken",
                 task=run.task,
                 exc_info=problem,
             )
+        self._keep_the_signals()
+        self._changed()
+
+    def _keep_the_signals(self) -> None:
+        """Take signals back that a routine has taken. It is looked for now and then, and before the loop rests."""
+        now = self._loop.time()
+        if self._runs and now < self._signals_at:
+            return
+        self._signals_at = now + SIGNALS_EVERY
         if self._stop.listen_again():
             self._log.warning(
                 "a routine took the signals that stop the supervisor; they are taken back",
                 kind="signals.taken",
             )
-        self._changed()
 
     def _changed(self) -> None:
         """A run went on, or there will be no more tasks."""
@@ -180,7 +195,7 @@ class Supervisor:
         self._wake.set()
 
     def _running(self) -> int:
-        return sum(run.running for run in self._runs.values())
+        return sum(run.running for run in self._runs)
 
     def _looked(self, health: Health) -> None:
         """The control plane was asked who it is."""
@@ -217,10 +232,9 @@ class Supervisor:
         self._no_more.set()
         self._last_call.set()
         self._heartbeat.stop()
-        for task in self._runs:
-            task.cancel()
+        stopping = [ending for run in self._runs if (ending := run.stop()) is not None]
         # A claim that is under way is withdrawn meanwhile, so that no task has to wait for its lease.
-        await asyncio.wait([working, *self._runs], timeout=CANCEL_FOR)
+        await asyncio.wait([working, *stopping], timeout=CANCEL_FOR)
         working.cancel()
         self._delivery.stop()
         await asyncio.wait([working], timeout=CANCEL_FOR)

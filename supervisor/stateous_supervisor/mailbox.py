@@ -56,8 +56,6 @@ class Mailbox:
     @property
     def fate(self) -> Fate | None:
         """What became of it as a whole; None as long as its messages are to be sent."""
-        if self.ended.cancelled():
-            return Fate.KEPT  # the supervisor ends, and the run with it
         return self.ended.result() if self.ended.done() else None
 
     def settled(self, message: Message, fate: Fate) -> None:

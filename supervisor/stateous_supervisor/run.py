@@ -20,20 +20,33 @@ from stateous_supervisor.ways import InThread, OnLoop, Way
 class Run:
     """`running` until the report is written; `lost` once the control plane gave the task to nobody or another.
 
-    `begun` is the monotonic clock when it began.
+    `begun` is the monotonic clock when it began. `changed` is called when the routine does not run any more,
+    `ended` when nothing is left to be done for it, with what the supervisor failed on, if it did. All of it
+    happens in callbacks: a task that only waits would cost as much as a small routine.
     """
 
     def __init__(
-        self, grant: Grant, routine: Routine, *, name: str, mailbox: Mailbox, log: Log
+        self,
+        grant: Grant,
+        routine: Routine,
+        *,
+        name: str,
+        mailbox: Mailbox,
+        changed: Callable[[], None],
+        ended: Callable[[Run, Exception | None], None],
+        log: Log,
     ) -> None:
         self.task = grant.task
         self.grant = grant
         self.begun = monotonic()
         self.running = True
         self.lost = False
+        self._stopped = False
         self._named = f"task {grant.task} of {grant.token}"
         self._fields = {"task": grant.task, "token": grant.token}
         self._mailbox = mailbox
+        self._changed = changed
+        self._ended = ended
         self._log = log
         self._attempt = Attempt(grant, routine, name=name, write=self._write)
         self._way: Way
@@ -42,24 +55,11 @@ class Run:
         else:
             self._way = OnLoop() if routine.awaited else InThread()
 
-    async def work(self, *, changed: Callable[[], None]) -> None:
-        """Run the routine, report its outcome. `changed` is called when the routine does not run any more."""
-        ending = self._begin()
+    def begin(self) -> None:
+        """Run the routine, then report its outcome."""
         self._mailbox.ended.add_done_callback(self._delivered)
-        try:
-            await asyncio.wait([ending])
-            self.running = False
-            changed()
-            if self.lost:
-                return
-            end = self._end(ending)
-            if end.traceback is not None:
-                self._say_raised(end.traceback)
-            self._mailbox.write("report", end.report)
-            await self._mailbox.ended
-        finally:
-            if self._way.stop() and not ending.done():
-                await asyncio.wait([ending])
+        self._ending = self._begin()
+        self._ending.add_done_callback(self._routine_ended)
 
     def lose(self) -> None:
         """The control plane took the task back. Once the routine ended, the report's answer says so."""
@@ -74,6 +74,34 @@ class Run:
         )
         self._way.stop()
 
+    def stop(self) -> asyncio.Future[End] | None:
+        """End the routine for good, as far as that is possible; it is not reported. What to wait for, if anything."""
+        self._stopped = True
+        return self._ending if self._way.stop() and not self._ending.done() else None
+
+    def _routine_ended(self, ending: asyncio.Future[End]) -> None:
+        self.running = False
+        problem: Exception | None = None
+        try:
+            if not self.lost and not self._stopped:
+                self._report(self._end(ending))
+        except Exception as raised:  # noqa: BLE001 - it must not stay among the runs for ever
+            problem = raised
+        self._changed()
+        if self.lost or self._stopped or problem is not None or self._mailbox.fate is not None:
+            self._ended(self, problem)
+
+    def _report(self, end: End) -> None:
+        if end.traceback is not None:
+            self._say_raised(end.traceback)
+        self._mailbox.write("report", end.report)
+
+    def _delivered(self, ended: asyncio.Future[Fate]) -> None:
+        if ended.result() is Fate.LOST:
+            self.lose()
+        if not self.running and not self.lost:
+            self._ended(self, None)
+
     def _begin(self) -> asyncio.Future[End]:
         try:
             return self._way.begin(self._attempt, name=self._named)
@@ -87,10 +115,6 @@ class Run:
         if ending.cancelled():
             return self._attempt.raised(asyncio.CancelledError())
         return ending.result()
-
-    def _delivered(self, ended: asyncio.Future[Fate]) -> None:
-        if not ended.cancelled() and ended.result() is Fate.LOST:
-            self.lose()
 
     def _say_raised(self, traceback: str) -> None:
         self._log.warning(

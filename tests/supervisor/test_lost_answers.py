@@ -97,8 +97,8 @@ async def test_a_lost_answer_to_a_claim_gives_the_same_tasks_again(
     async with supervising(proxy.url, tmp_path, ROUTINES) as box:
         await box.says("task 1: draft of A, attempt 1")
         await box.says("task 2: draft of B, attempt 1")
-        await box.says("of A: reported reviewed")
-        await box.says("of B: reported reviewed")
+        for _ in range(2):
+            await box.says("reported reviewed")
     requests = [body["request"] for body in proxy.bodies(CLAIM)]
     assert len(set(requests[:3])) == 1
     for token in ("A", "B"):
