@@ -12,23 +12,19 @@ from collections.abc import Callable, Iterable
 from itertools import combinations
 from typing import TYPE_CHECKING, Final
 
-import msgspec
-
-from stateous.compiler.proof.cases import Case, scope_of, whole_scope
-from stateous.compiler.proof.evidence import MOST_OVERLAPS, Evidence, Pair
-from stateous.compiler.proof.findings import Findings, Gap, Guarded, Never, Overlap, Undecided
+from stateous.compiler.proof.evidence import Evidence
+from stateous.compiler.proof.findings import Findings
 from stateous.compiler.proof.limits import Limits
 from stateous.compiler.proof.rivals import Rivals
 from stateous.compiler.proof.script import TooLong
 from stateous.compiler.proof.slots import Slots, slots_of
-from stateous.compiler.proof.spelling import spelt_case
+from stateous.compiler.proof.telling import Unanswered, findings_of
 from stateous.compiler.proof.trying import Trials
-from stateous.model.guards import Scope
 
 if TYPE_CHECKING:
     from stateous.compiler.proof.solving import Memory
 
-MOST_TRIED: Final = 200
+_MOST_TRIED: Final = 200
 
 
 def prove(
@@ -54,33 +50,25 @@ def prove(
     )
 
 
-class _Unanswered(msgspec.Struct):
-    """What no case shows: guards that never hold, and questions that stay open."""
-
-    nevers: list[int] = []
-    pairs: list[Pair] = []
-    gap: bool = False
-
-
 def _findings(rivals: Rivals, limits: Limits, asked: _Asked) -> Findings:
     evidence = Evidence(rivals)
     slots = slots_of((guard.tree for guard in evidence.guards), rivals.reading)
     trials = Trials(slots)
     until = limits.for_a_question()
     was_cut = False
-    most = MOST_TRIED + 5 * max(0, len(evidence.guards) - 20)
+    most = _MOST_TRIED + 5 * max(0, len(evidence.guards) - 20)
     for case in trials.first(most):
         was_cut = limits.clock() > until
         if was_cut or (evidence.look(case) and evidence.is_complete()):
             break
     every = range(len(evidence.guards))
     if evidence.is_complete():
-        left = _Unanswered()
+        left = Unanswered()
     elif trials.are_all(most) and not (was_cut or evidence.in_doubt):
-        left = _Unanswered(nevers=[guard for guard in every if guard not in evidence.holds])
+        left = Unanswered(nevers=[guard for guard in every if guard not in evidence.holds])
     else:
         left = asked.unanswered(rivals, slots, trials, evidence)
-    return _told(rivals, evidence, trials, left, limits)
+    return findings_of(rivals, evidence, left, trials, limits)
 
 
 class _Asked:
@@ -92,7 +80,7 @@ class _Asked:
 
     def unanswered(
         self, rivals: Rivals, slots: Slots, trials: Trials, evidence: Evidence
-    ) -> _Unanswered:
+    ) -> Unanswered:
         from stateous.compiler.proof.asking import Asking  # noqa: PLC0415
         from stateous.compiler.proof.solving import Memory  # noqa: PLC0415
 
@@ -104,69 +92,10 @@ class _Asked:
             )
         except TooLong:
             pairs = [pair for pair in combinations(guards, 2) if pair not in evidence.pairs]
-            return _Unanswered(pairs=pairs, gap=evidence.can_fall_through and evidence.gap is None)
+            return Unanswered(pairs=pairs, gap=evidence.can_fall_through and evidence.gap is None)
         unseen = [guard for guard in guards if guard not in evidence.holds]
         nevers = [guard for guard in unseen if asking.can_hold(guard) == "no"]
         pairs = asking.undecided_pairs([guard for guard in guards if guard not in nevers])
         is_open = evidence.can_fall_through and evidence.gap is None
         gap = is_open and asking.can_fall_through() == "unknown"
-        return _Unanswered(nevers=nevers, pairs=pairs, gap=gap)
-
-
-def _told(
-    rivals: Rivals, evidence: Evidence, trials: Trials, left: _Unanswered, limits: Limits
-) -> Findings:
-    workflow, source, on = rivals.workflow, rivals.source, rivals.on
-    guarded = [Guarded(it.target, it.guard.text) for it in rivals.routes if it.guard is not None]
-
-    def told(case: Case, pair: Pair | None) -> tuple[str, Scope]:
-        until = limits.for_a_question()
-
-        def shows(tried: Case) -> bool:
-            return limits.clock() < until and evidence.shown(tried, both=pair) is not None
-
-        smallest = trials.smallest(case, shows, MOST_TRIED)
-        guards = range(len(guarded)) if pair is None else pair
-        trees = [evidence.guards[guard].tree for guard in guards]
-        witness = spelt_case(smallest, trees, names_branch=_may_be_several(rivals))
-        return witness, whole_scope(smallest, rivals) or scope_of(smallest, rivals)
-
-    overlaps: list[Overlap] = []
-    for pair, case in sorted(evidence.pairs.items(), key=lambda it: it[0]):
-        first, second = (guarded[guard] for guard in pair)
-        witness, scope = told(case, pair)
-        overlaps.append(
-            Overlap(
-                workflow=workflow,
-                source=source,
-                on=on,
-                first=first,
-                second=second,
-                witness=witness,
-                scope=scope,
-            )
-        )
-    gaps: list[Gap] = []
-    if evidence.gap is not None:
-        witness, scope = told(evidence.gap, None)
-        gaps.append(Gap(workflow=workflow, source=source, on=on, witness=witness, scope=scope))
-    nevers = [
-        Never(workflow=workflow, source=source, on=on, guard=guarded[guard])
-        for guard in left.nevers
-    ]
-    asked = [(guarded[one], guarded[other]) for one, other in left.pairs[:MOST_OVERLAPS]]
-    undecided = [
-        Undecided(workflow=workflow, source=source, on=on, guards=guards)
-        for guards in (*asked, *([()] if left.gap else []))
-    ]
-    return Findings(
-        overlaps=tuple(overlaps),
-        gaps=tuple(gaps),
-        nevers=tuple(nevers),
-        undecided=tuple(undecided),
-    )
-
-
-def _may_be_several(rivals: Rivals) -> bool:
-    """Whether a branch can be that of one workflow or of another one."""
-    return any(len({it.workflow for it in branch}) > 1 for branch in rivals.reading.branches)
+        return Unanswered(nevers=nevers, pairs=pairs, gap=gap)

@@ -59,6 +59,8 @@ class Solver:
                 return "no", {}
             model = _read(solver.model()) if found == _z3.sat else None
             return ("unknown", {}) if model is None else ("yes", model)
+        except _z3.Z3Exception:  # such as for want of memory
+            return "unknown", {}
         finally:
             solver.pop()
 
