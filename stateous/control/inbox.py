@@ -19,6 +19,9 @@ from stateous.store.store import InboxRow, OutcomeUnknown, Store
 LOOK_EVERY = 5.0
 """How long it sleeps at most (seconds): whoever put something in tells of it, but that may be lost."""
 
+TRIED_AGAIN_AFTER = 1.0
+"""How long it sleeps when something was left (seconds)."""
+
 MOST_AT_ONCE = 200
 MOST_BYTES = 8 * 1024 * 1024
 PATIENCE = 0.25
@@ -51,27 +54,28 @@ class Inbox:
     async def run(self) -> None:
         """Empty it until cancelled; what fails is logged, and tried again."""
         while True:
-            with suppress(TimeoutError):
-                await asyncio.wait_for(self._woken.wait(), LOOK_EVERY)
-            # Before the look: what comes during it is looked for once more.
-            self._woken.clear()
+            is_empty = False
             try:
-                if await self._store.clock_try():
-                    await self.empty()
+                is_empty = not await self._store.clock_try() or await self.empty()
             except StateousError as fault:
                 log.warning("inbox.not_read", reason=str(fault))
             except Exception:
                 log.exception("inbox.failed")
+            with suppress(TimeoutError):
+                rest = LOOK_EVERY if is_empty else TRIED_AGAIN_AFTER
+                await asyncio.wait_for(self._woken.wait(), rest)
+            # Before the look: what comes during it is looked for once more.
+            self._woken.clear()
 
-    async def empty(self) -> None:
-        """Have everything decided that is pending now, but for what is on its way already.
+    async def empty(self) -> bool:
+        """Have everything decided that is pending now; whether nothing was left, or is still on its way.
 
         Raises DatabaseBusy.
         """
         async with self._turn:
-            await self._empty()
+            return await self._empty()
 
-    async def _empty(self) -> None:
+    async def _empty(self) -> bool:
         passed: set[str] = set()
         while len(self._on_their_way) < MOST_ON_THEIR_WAY:
             passed.update(place for place, _ in self._on_their_way.values())
@@ -83,6 +87,7 @@ class Inbox:
             passed.update(row.place for row in rows if row.row not in settled)
         if not passed:
             self._failures.clear()
+        return not passed
 
     async def _decide(self, rows: Sequence[InboxRow]) -> set[int]:
         """Those of the rows that are settled, after all have been, or nothing came back for a while."""

@@ -13,7 +13,8 @@ Cursor = psycopg.Cursor[Any]
 _OURS = """
 select p.oid::regprocedure::text
 from pg_proc p
-where p.pronamespace = current_schema()::regnamespace and p.proname = any(%s)
+join pg_namespace n on n.oid = p.pronamespace
+where n.nspname = current_schema() and p.proname = any(%s)
 """
 
 
