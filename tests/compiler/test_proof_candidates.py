@@ -47,7 +47,7 @@ def test_the_simplest_number_between_two(low: Any, high: Any, expected: float | 
 
 
 @given(low=FRACTIONS, high=FRACTIONS)
-@settings(max_examples=examples(200))
+@settings(max_examples=examples(100))
 def test_a_number_between_lies_between_and_no_double_does_when_there_is_none(
     low: Fraction, high: Fraction
 ) -> None:
@@ -63,7 +63,7 @@ def test_a_number_between_lies_between_and_no_double_does_when_there_is_none(
 
 
 @given(value=FRACTIONS)
-@settings(max_examples=examples(200))
+@settings(max_examples=examples(100))
 def test_between_neighbours_there_is_nothing_that_json_says(value: Fraction) -> None:
     below, above = neighbours(value)
     assert below <= value <= above
@@ -128,7 +128,7 @@ def test_of_other_patterns_there_are_no_samples(pattern: str) -> None:
 
 
 @given(pattern=st.text("ab^$()[]{}|?*+.\\d-,12", max_size=12))
-@settings(max_examples=examples(200))
+@settings(max_examples=examples(100))
 def test_any_pattern_has_samples_that_match_or_none(pattern: str) -> None:
     assert all(may_match(pattern, text) for text in samples(pattern))
 
@@ -144,7 +144,7 @@ def test_what_cannot_be_sent() -> None:
     literals=st.lists(LITERALS, max_size=4),
     schema_of=st.just(Domains({})),
 )
-@settings(max_examples=examples(200))
+@settings(max_examples=examples(100))
 def test_candidates_are_values_of_the_domain(
     field: tuple[Json, Any], literals: list[Json], schema_of: Domains
 ) -> None:

@@ -178,7 +178,7 @@ _SCHEMAS = st.recursive(st.sampled_from(_LEAVES), _nested, max_leaves=5)
 
 
 @given(schema=_SCHEMAS, values=st.lists(VALUES, min_size=10, max_size=10))
-@settings(max_examples=examples(200))
+@settings(max_examples=examples(100))
 def test_what_a_schema_allows_lies_in_its_domain(schema: Json, values: list[Json]) -> None:
     validator, domain = Draft202012Validator(schema), domain_of(schema)
     for value in values:
@@ -187,7 +187,7 @@ def test_what_a_schema_allows_lies_in_its_domain(schema: Json, values: list[Json
 
 
 @given(schemas=st.lists(_SCHEMAS, min_size=1, max_size=3), value=VALUES)
-@settings(max_examples=examples(200))
+@settings(max_examples=examples(100))
 def test_what_is_met_and_joined_has_what_it_is_made_of(schemas: list[Json], value: Json) -> None:
     domains = [domain_of(schema) for schema in schemas]
     has = [domain.has(value) for domain in domains]

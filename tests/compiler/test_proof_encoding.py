@@ -17,7 +17,7 @@ _MEMORY = Memory()
 
 
 @given(world=worlds(most_guards=4, scopes=6))
-@settings(max_examples=examples(200))
+@settings(max_examples=examples(150))
 def test_in_every_scope_a_guard_and_its_formula_agree(world: World) -> None:
     guards = [route.guard for route in world.rivals.routes if route.guard is not None]
     trees = [guard.tree for guard in guards]

@@ -18,7 +18,7 @@ MOST: Final = 32
 WIDEST: Final = 10**4300
 """JSON from outside holds only integers below this."""
 
-_MOST_OVERLAID: Final = 50
+_MOST_OVERLAID: Final = 500
 _MOST_OF_A_KIND: Final = 14
 _MOST_LITERALS: Final = 500
 _DEEPEST: Final = 8
@@ -134,7 +134,7 @@ def _strings(domain: Domain, near: list[str]) -> Iterator[str]:
         *(islice(texts_between(low, high), 2) for low, high in pairwise(points)),
         islice(texts_between(points[-1], None), 2),
         *(samples(pattern, strings.shortest) for pattern in strings.patterns),
-        (overlaid(texts) for texts in (near, near[::-1]) if 1 < len(near) < _MOST_OVERLAID),
+        (overlaid(texts) for texts in (near, near[::-1]) if sum(map(len, near)) < _MOST_OVERLAID),
         [letter * strings.shortest for letter in "ab" if 1 < strings.shortest < 100_000],
     )
     fitting = {text for text in found if fits_strings(domain, text)}
@@ -171,9 +171,8 @@ def _lists(lists: Lists, near: list[Json], depth: int) -> Iterator[list[Json]]:
         return
     whole = [cast("list[Json]", it) for it in near if isinstance(it, list)]
     items = [it for it in near if not isinstance(it, list)]
-    item = any_item(lists)
-    if not items and "list" not in item.kinds:  # lists of lists may hold lists for ever
-        items = candidates(item, [])[:2]
+    if not items:
+        items = list(_plain(any_item(lists), depth + 1))
     tried: list[list[Json]] = [least, *([items] if len(items) > 2 and not least else [])]
     tried.extend([*least[:-1], item] if least else [item] for item in items)
     tried.extend(whole)
@@ -183,6 +182,13 @@ def _lists(lists: Lists, near: list[Json], depth: int) -> Iterator[list[Json]]:
     for known in tried:
         if lists.has(known):
             yield known
+
+
+def _plain(domain: Domain, depth: int) -> Iterator[Json]:
+    """Two values of each kind at most, and of lists, which may hold lists for ever, one."""
+    for kind in _ORDER:
+        if kind in domain.kinds and depth <= _DEEPEST:
+            yield from islice(_of_kind(domain, kind, [], depth), 1 if kind == "list" else 2)
 
 
 def _objects(objects: Objects, near: list[Json], depth: int) -> Iterator[dict[str, Json]]:

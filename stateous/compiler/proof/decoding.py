@@ -136,8 +136,10 @@ class Decoder:
         if found:
             return found
         free = [*objects.fields, *(islice(texts_between("", None), 50))]
-        name = next(it for it in free if it not in asked and objects.field(it).kinds)
-        return {name: sample(objects.field(name))}
+        for name in free:
+            if name not in asked and objects.field(name).kinds:
+                return {name: sample(objects.field(name))}
+        raise LookupError
 
     def _name_texts(self) -> None:
         """Find a string for each rank that was chosen, in the same order."""
