@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from types import TracebackType
@@ -19,6 +20,7 @@ from stateous.client.calls import Answered, Call, ReportFields
 from stateous.client.errors import Again
 from stateous.client.patience import Patience, longest_try
 
+_LARGE = 2**20
 _IDLE_FOR = 30.0  # seconds; a control plane keeps an idle connection longer, and most proxies do
 
 
@@ -131,7 +133,7 @@ class AsyncClient:
             async with session.request(
                 call.method,
                 URL(self._base + call.path, encoded=True),
-                data=call.body,
+                data=_sent(call.body),
                 headers=call.headers,
                 allow_redirects=False,
                 timeout=aiohttp.ClientTimeout(total=within),
@@ -155,3 +157,8 @@ class AsyncClient:
             headers=headers,
         )
         return self._session
+
+
+def _sent(body: bytes | None) -> bytes | io.BytesIO | None:
+    """A large body is sent in pieces: aiohttp warns of others, and no control plane takes it, but that is its to say."""
+    return body if body is None or len(body) <= _LARGE else io.BytesIO(body)

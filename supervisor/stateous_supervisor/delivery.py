@@ -116,6 +116,11 @@ class Delivery:
         try:
             results = await self._post.send([letter.message for letter in letters])
             await self._ask_whether_held(letters, results)
+        except Exception as problem:  # noqa: BLE001 - their runs must not wait for them for ever
+            self._log.error(
+                "the supervisor failed on messages", kind="delivery.broken", exc_info=problem
+            )
+            results = [GaveUp(str(problem))] * len(letters)
         finally:
             self._sending -= 1
         answers: dict[int, list[tuple[Letter, Result]]] = {}

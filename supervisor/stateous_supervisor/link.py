@@ -21,7 +21,7 @@ from stateous_supervisor.outage import Outage
 from stateous_supervisor.signals import wait_for_any
 
 LAST_TRY_FOR: Final = 5.0
-"""Seconds that a try may take when the supervisor waits for nothing else before it ends."""
+"""Seconds that a try has left when the supervisor waits for nothing else before it ends."""
 STANDS_FOR: Final = 1.0
 """Seconds after which a request that waits for its answer has got through."""
 
@@ -80,8 +80,8 @@ class Link:
                 last = until.is_set()
                 try:
                     if self._is_strange or (tries and self._looked_at < failed_at):
-                        await self.look()
-                    answer = await self._send(call, sender=sender, last=last)
+                        await self._answer_of(self._start_looking(), until=until)
+                    answer = await self._send(call, sender=sender, until=until)
                 except Again as again:
                     if isinstance(again.cause, Unexpected) and tries + 1 >= len(WAITS):
                         raise again.cause from again
@@ -132,15 +132,30 @@ class Link:
             self._looking.add_done_callback(self._looked)
         return self._looking
 
-    async def _send(self, call: Call[Answered], *, sender: object, last: bool) -> Answered:
-        """One try. One that the control plane was asked to let wait is as good as answered when it waits."""
-        waiting = self._loop.call_later(STANDS_FOR, self.outage.answered, sender)
-        if not call.waits:
-            waiting.cancel()
+    async def _send(
+        self, call: Call[Answered], *, sender: object, until: asyncio.Event
+    ) -> Answered:
+        sending = asyncio.create_task(self._client.send_once(call))
         try:
-            return await self._client.send_once(call, within=LAST_TRY_FOR if last else None)
+            if call.waits:
+                await wait_for_any(sending, until, within=STANDS_FOR)
+                if (
+                    not sending.done()
+                ):  # the control plane lets it wait: that is as good as an answer
+                    self.outage.answered(sender)
+            return await self._answer_of(sending, until=until)
         finally:
-            waiting.cancel()
+            sending.cancel()
+
+    async def _answer_of(
+        self, asked: asyncio.Future[Answered], *, until: asyncio.Event
+    ) -> Answered:
+        """What was asked for; once `until` is set there is little time left for it. Raises GaveUp."""
+        await wait_for_any(asked, until)
+        await wait_for_any(asked, within=LAST_TRY_FOR)
+        if not asked.done():
+            raise GaveUp(f"the control plane at {self.url} does not answer")
+        return asked.result()
 
     async def _look(self) -> Health:
         found = await self._client.send_once(health())
