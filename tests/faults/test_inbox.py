@@ -249,3 +249,24 @@ async def test_connections_are_killed_at_random_and_each_row_is_done_once(
             await check_filled(shop)
     finally:
         await plane.stop()
+
+
+async def test_of_two_replicas_the_other_goes_on_when_one_has_gone(postgres: Database) -> None:
+    replicas = [
+        await open_plane(graph=parse_graph(TALK), db=postgres.url, mode="replica") for _ in range(2)
+    ]
+    try:
+        async with program(postgres) as shop:
+            await fill(shop)
+            for replica in replicas:
+                replica.inbox.wake()
+            async with asyncio.timeout(60):
+                while await pending(shop) > ROWS * 3 // 4:
+                    pass
+                await replicas.pop(0).stop()
+                while await pending(shop):
+                    replicas[0].inbox.wake()
+            await check_filled(shop)
+    finally:
+        for replica in replicas:
+            await replica.stop()

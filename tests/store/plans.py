@@ -39,6 +39,10 @@ insert into held (root, arrival, token, event, schedules)
 select 'T-' || n, 1, 'T-' || n, 'x', '[]' from generate_series(1, 50000) n;
 insert into claims (supervisor, request, grants)
 select 's-' || n, 'r', '[]' from generate_series(1, 50000) n;
+insert into inbox (id, kind, token, status, settled_at) overriding system value
+select n, 'start', 'T-' || n % 100, case when n % 2 = 1 then 'pending' else 'applied' end,
+       case when n % 2 = 0 then now() end
+from generate_series(1, 50000) n;
 """
 
 

@@ -115,10 +115,23 @@ STATEMENTS: dict[str, dict[str, Any]] = {
     "children_list": {"parent": "T-99", "statuses": ["active", "completed"], "limit": 20},
     "history_read": {"token": "T-7", "after": 2, "limit": None},
     "timers_due": {"now": AT, "limit": 40},
+    "inbox_look": {"passed": ["t-1", "T-3"], "limit": 40, "bytes": 10**6, "largest": 10**6},
+    "inbox_lock": {"inbox": TASKS},
+    "inbox_read": {"inbox": TASKS},
+    "inbox_settle": {
+        "rows": rows(
+            *(
+                {"id": number, "status": "applied", "duplicate": False, "settled_at": AT}
+                for number in TASKS
+            )
+        )
+    },
 }
 
+TABLES = ("tokens", "ledger", "tasks", "timers", "memory", "held", "claims", "inbox")
+
 # Their rows are counted only when they are there.
-COUNTED = {"tokens_save", "tasks_save", "timers_save"}
+COUNTED = {"tokens_save", "tasks_save", "timers_save", "inbox_settle"}
 
 
 @pytest.mark.parametrize("analysed", ["never", "while empty"])
@@ -130,7 +143,7 @@ async def test_hot_statements_stay_on_their_indexes(postgres: Database, analysed
     seeding = await place.connect({})
     try:
         if analysed == "while empty":
-            for table in ("tokens", "ledger", "tasks", "timers", "memory", "held", "claims"):
+            for table in TABLES:
                 await seeding.execute(f"vacuum analyze {table}".encode())
         for each in planned:
             await empty.get(each.name, each).prepare(connection)
