@@ -269,6 +269,24 @@ async def test_a_standby_waits_through_an_outage(postgres: Database, clock: Cloc
         await standby.close()
 
 
+async def test_a_standby_with_another_structure_says_ahead_what_it_will_meet(
+    database: Database, clock: Clock
+) -> None:
+    other = candidate("box:2:bb", structure="other")
+    async with serving(database, clock, candidate("box:1:aa"), mode="alone") as first:
+        await write(first, Changes(new_tokens=[token("T")]))
+        standby = database.store(clock)
+        with capture_logs() as logged:
+            opening = asyncio.create_task(standby.open(mode="standby", candidate=other))
+            async with asyncio.timeout(20):
+                while "hold.would_be_refused" not in [each["event"] for each in logged]:
+                    await first.token_read("T")
+        assert not opening.done()
+    with pytest.raises(CannotOpen, match="has another structure than the one on record"):
+        await opening
+    assert (await raw(database, SERVING))[0][0] == "box:1:aa"
+
+
 async def test_a_standby_that_is_too_old_does_not_wait(database: Database, clock: Clock) -> None:
     async with serving(database, clock, candidate("box:1:aa"), mode="alone"):
         await raw(database, "update stateous_version set version_num = '9999'")

@@ -27,6 +27,9 @@ LASTS_FOR = timedelta(seconds=15)
 _PINGS = 5
 """How many pings fall into that time."""
 
+_AGAIN_AFTER = 0.5
+"""How soon a hold that was cut is tried to be taken back (seconds)."""
+
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 
@@ -174,7 +177,10 @@ class Hold:
 
     async def _ping_on(self) -> None:
         while True:
-            await asyncio.sleep(self._pinged_every)
+            is_cut = self.is_held and not self._has_lock
+            await asyncio.sleep(
+                min(_AGAIN_AFTER, self._pinged_every) if is_cut else self._pinged_every
+            )
             await self.ping()
 
     async def ping(self) -> None:
