@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test soak check format lint types imports bench clean
+.PHONY: demo test soak check format lint types imports bench bench-supervisor clean
 
 demo: $(VENV)/.runs ## runs the starter workflow from start to end: DB=postgresql://... for Postgres
 	@$(BIN)/python examples/demo.py
@@ -32,6 +32,9 @@ imports: $(VENV)/.checks
 
 bench: $(VENV)/.runs ## measures over HTTP; see bench/README.md
 	@$(BIN)/python bench/http.py $(ARGS)
+
+bench-supervisor: $(VENV)/.runs ## measures one supervisor beside its control plane; see bench/README.md
+	@$(BIN)/python bench/supervisor.py $(ARGS)
 
 clean: ## removes the environment and what tools made
 	rm -rf $(VENV) dist build .pytest_cache .ruff_cache .hypothesis .import_linter_cache .coverage*
