@@ -85,7 +85,8 @@ class OutboxFile:
                 if messages:
                     self._put(messages)
                 self.database.execute(_REMOVE, (json.dumps(removed),))
-        except sqlite3.Error as problem:
+        except (sqlite3.Error, OverflowError, ValueError) as problem:
+            # The last two: a number or a text that SQLite cannot hold.
             raise OutboxFailed(f"the outbox {self.path} cannot be written: {problem}") from problem
 
     def close(self) -> None:

@@ -192,6 +192,19 @@ def test_a_full_disk_fails_the_write_that_does_not_fit_and_no_other(tmp_path: Pa
         assert outbox.left == [first, second]
 
 
+def test_what_no_database_can_hold_fails_and_nothing_else(tmp_path: Path) -> None:
+    with Outbox(tmp_path) as outbox:
+        saved = [
+            outbox.put(task=task, token=token, kind="note", body=b"")[1]
+            for task, token in [(1, "A"), (2**63, "A"), (1, "\ud800"), (2, "B")]
+        ]
+        for failing in saved[1:3]:
+            with pytest.raises(OutboxFailed, match="cannot be written"):
+                failing.result(10)
+    with Outbox(tmp_path) as outbox:
+        assert [message.task for message in outbox.left] == [1, 2]
+
+
 @pytest.mark.usefixtures("soon")
 def test_a_disk_that_has_room_again_is_written_again(tmp_path: Path) -> None:
     with Outbox(tmp_path) as outbox:
