@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 import structlog
 
+from stateous.control.bell import Bell
 from stateous.control.claims import ClaimLane
 from stateous.control.waiters import Waiter, Waiters
 from stateous.engine.answers import Granted
@@ -19,6 +20,7 @@ LOOKS_WHEN_SHORT = 4
 REST_WHEN_SHORT = 0.005
 LONG_REST_WHEN_SHORT = 0.05
 LOOK_EVERY = 5.0
+REST_AFTER_FAULT = 0.2
 MOST_RELEASED = 10_000
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
@@ -41,6 +43,7 @@ class Claiming:
         self._released: dict[str, str] = {}
         self._may_wait = True
         self._looking: asyncio.Task[None] | None = None
+        self._look_now = Bell()
 
     @property
     def waiting(self) -> int:
@@ -65,8 +68,16 @@ class Claiming:
         return Granted(()) if waiter.is_ended else granted
 
     def wake(self, ready: Mapping[str, int]) -> None:
-        """Say how many tasks became ready in each queue."""
+        """Say how many tasks became ready in each queue, here; the others are told of those that nobody here takes."""
+        self._tell(self._waiters.wake(ready))
+
+    def heard(self, ready: Mapping[str, int]) -> None:
+        """Say how many tasks became ready in each queue, elsewhere."""
         self._waiters.wake(ready)
+
+    def look(self) -> None:
+        """Say that tasks may be ready of which nobody told."""
+        self._look_now.ring()
 
     def hurry(self) -> None:
         """Answer everybody who waits, and let nobody wait from now on."""
@@ -123,7 +134,11 @@ class Claiming:
             same.remove(waiter)
             if not same:
                 del self._on_their_way[claim.supervisor, claim.request]
-        self._waiters.remove(waiter)
+        self._tell(self._waiters.remove(waiter))
+
+    def _tell(self, nobodys: Mapping[str, int]) -> None:
+        if nobodys:
+            self._store.notify(nobodys)
 
     async def _look(self, waiter: Waiter) -> Granted:
         """Look, and look again when it is called, or while ready tasks are only locked by somebody."""
@@ -167,18 +182,29 @@ class Claiming:
         self._waiters.wake(dict.fromkeys(left, 1))
 
     async def _look_by_itself(self) -> None:
-        """Find what no commit of ours told of, one look for all who wait, as long as somebody does."""
+        """Find what nobody told of, one look for all who wait, as long as somebody does: now and then, or when asked."""
         try:
-            while queues := self._waiters.queues:
-                await asyncio.sleep(LOOK_EVERY)
+            while self._waiters.queues:
+                # Silent before the look: what happens during it is looked for once more.
+                asked = await self._look_now.heard(within=LOOK_EVERY)
                 if not self._store.is_serving:
                     self.hurry()
                     return
-                try:
-                    ready = await self._store.queues_look(queues)
-                except Refusal as fault:
-                    log.warning("claims.not_looked", reason=str(fault))
-                else:
-                    self._waiters.wake(dict.fromkeys(ready, 1))
+                if not await self._look_for_all(asked=asked) and asked:
+                    self._look_now.ring()
+                    await asyncio.sleep(REST_AFTER_FAULT)
         finally:
             self._looking = None
+
+    async def _look_for_all(self, *, asked: bool) -> bool:
+        """Whether the look succeeded. When it was asked for, all are called who wait for what is ready."""
+        try:
+            ready = await self._store.queues_look(self._waiters.queues)
+        except Refusal as fault:
+            log.warning("claims.not_looked", reason=str(fault))
+            return False
+        if asked:
+            self._waiters.wake_all(ready)
+        else:
+            self._waiters.wake(dict.fromkeys(ready, 1))
+        return True

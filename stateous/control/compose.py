@@ -15,7 +15,9 @@ from stateous.control.clocks import ManualClock, SystemClock
 from stateous.control.plane import Plane
 from stateous.engine.rules import Rules
 from stateous.model.graph import Graph
+from stateous.model.refusals import Refusal
 from stateous.store.serving import Candidate, Mode
+from stateous.store.store import CannotOpen
 from stateous.store.urls import open_store
 
 LEASE_FOR = timedelta(seconds=120)
@@ -37,22 +39,25 @@ async def open_plane(
     """Open the database, check the graph against the one on record, and start the lanes and the clock.
 
     With the mode `standby` this takes as long as another control plane serves the database. `hold_for` is how
-    long the database is kept for this one when it gives no sign of life. A ManualClock begins at the later of real time and the last time that the database knows of.
+    long the database is kept for this one when it gives no sign of life. A ManualClock begins at the later of
+    real time and the last time that the database knows of; a SystemClock is set by the database's.
     Raises CannotOpen with one sentence. `Plane.stop` closes everything again.
     """
     clock = clock or SystemClock()
     store = open_store(db, schema=schema, clock=clock, hold_for=hold_for)
     await store.open(mode=mode, candidate=_candidate(graph, serving or _name()))
-    try:
-        if isinstance(clock, ManualClock) and (last := await store.clock_read()) is not None:
-            clock.move_to(last)
-    except BaseException:
-        await store.close()
-        raise
     plane = Plane(
         rules=Rules(graph=graph, lease_for=lease_for), store=store, clock=clock, rest_for=_rest_for
     )
-    await plane.start()
+    try:
+        if isinstance(clock, ManualClock) and (last := await store.clock_read()) is not None:
+            clock.move_to(last)
+        await plane.start()
+    except BaseException as error:
+        await plane.stop()
+        if isinstance(error, Refusal):
+            raise CannotOpen(str(error)) from None
+        raise
     return plane
 
 

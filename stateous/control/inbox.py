@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Sequence
-from contextlib import suppress
 
 import structlog
 
+from stateous.control.bell import Bell
 from stateous.control.inbox_rows import command_of
 from stateous.control.lane import TokenLane
 from stateous.engine.commands import FromInbox, Unreadable
@@ -42,14 +42,14 @@ class Inbox:
     def __init__(self, store: Store, lane: TokenLane) -> None:
         self._store = store
         self._lane = lane
-        self._woken = asyncio.Event()
+        self._woken = Bell()
         self._turn = asyncio.Lock()
         self._on_their_way: dict[int, tuple[str, asyncio.Task[bool]]] = {}
         self._failures: Counter[int] = Counter()
 
     def wake(self) -> None:
         """Look now: something was put into the inbox, here or by a process that told of it."""
-        self._woken.set()
+        self._woken.ring()
 
     async def run(self) -> None:
         """Empty it until cancelled; what fails is logged, and tried again."""
@@ -61,11 +61,8 @@ class Inbox:
                 log.warning("inbox.not_read", reason=str(fault))
             except Exception:
                 log.exception("inbox.failed")
-            with suppress(TimeoutError):
-                rest = LOOK_EVERY if is_empty else TRIED_AGAIN_AFTER
-                await asyncio.wait_for(self._woken.wait(), rest)
-            # Before the look: what comes during it is looked for once more.
-            self._woken.clear()
+            # Silent before the look: what comes during it is looked for once more.
+            await self._woken.heard(within=LOOK_EVERY if is_empty else TRIED_AGAIN_AFTER)
 
     async def empty(self) -> bool:
         """Have everything decided that is pending now; whether nothing was left, or is still on its way.

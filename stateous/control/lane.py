@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 from typing import cast
 
 import structlog
@@ -38,11 +39,15 @@ REFUSED = "the database refused this command"
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 
+def _nobody(due: datetime) -> None:
+    """Nobody is to be told."""
+
+
 class TokenLane:
     """Gathers commands into batches, at most two in flight, and answers each of them.
 
     `rest_for` says how long a command rests that was put off for the n-th time, in seconds. `ready` is told,
-    after each commit, how many tasks it made ready in each queue.
+    after each commit, how many tasks it made ready in each queue, and `due` when the first timer is due that it set.
     """
 
     def __init__(
@@ -52,11 +57,13 @@ class TokenLane:
         *,
         rest_for: Callable[[int], float],
         ready: Callable[[Mapping[str, int]], None],
+        due: Callable[[datetime], None] = _nobody,
     ) -> None:
         self._store = store
         self._rules = rules
         self._rest_for = rest_for
-        self._tell_ready = ready
+        self._ready_told = ready
+        self._due_told = due
         self._ready: deque[Waiting] = deque()
         self._behind: dict[Subject, deque[Waiting]] = {}
         self._resting: set[Waiting] = set()
@@ -216,7 +223,7 @@ class TokenLane:
             unknown = Unexpected("whether this was done cannot be told: look at the token")
             unknown.__cause__ = fault
             self._settle_all(batch, unknown)
-            self._tell_ready(work.ready)
+            self._tell(work)
         except Refusal as refusal:
             self._settle_all(batch, refusal)
         except Exception:
@@ -226,7 +233,12 @@ class TokenLane:
             for fault in work.faults:
                 log.error("command.failed", exc_info=fault)
             self._settle(batch, work.answers)
-            self._tell_ready(work.ready)
+            self._tell(work)
+
+    def _tell(self, work: Batch) -> None:
+        self._ready_told(work.ready)
+        if work.due is not None:
+            self._due_told(work.due)
 
     def _settle(
         self, batch: list[Waiting], answers: list[Answer | Told | Refusal | Skipped]

@@ -12,10 +12,12 @@ from stateous.control.advancing import Advancer
 from stateous.control.attendance import Attendance
 from stateous.control.claiming import Claiming
 from stateous.control.clocks import ManualClock
+from stateous.control.hearing import Ears
 from stateous.control.heartbeats import HeartbeatLane
 from stateous.control.inbox import Inbox
 from stateous.control.lane import TokenLane
 from stateous.control.ticking import Ticker
+from stateous.control.timekeeping import Timekeeper
 from stateous.engine.answers import Answer, Granted, Told
 from stateous.engine.commands import Beat, Claim, Command, Messages, Release
 from stateous.engine.family import Entry, Token
@@ -51,38 +53,55 @@ class Plane:
         self.lease_for: timedelta = rules.lease_for
         self._store = store
         self._claims = Claiming(store, rules)
-        self._lane = TokenLane(store, rules, rest_for=rest_for, ready=self._claims.wake)
+        self._lane = TokenLane(
+            store, rules, rest_for=rest_for, ready=self._claims.wake, due=self._timer_set
+        )
         self._heartbeats = HeartbeatLane(store, clock=clock, lease_for=rules.lease_for)
         self._attendance = Attendance(store)
         self.inbox = Inbox(store, self._lane)
-        self.ticker = Ticker(store, self._lane, clock=clock)
+        self.ticker = Ticker(
+            store, self._lane, clock=clock, lease_for=rules.lease_for, taken=self._clock_taken
+        )
+        self._timekeeper = Timekeeper(store, clock)
+        self._ears = Ears(
+            self._claims, self.ticker, inbox=self.inbox.wake, time=self._timekeeper.ask
+        )
         self.advancer: Advancer | None = None
         if isinstance(clock, ManualClock):
             self.advancer = Advancer(store, self.ticker, clock=clock)
-        self._ticking: asyncio.Task[None] | None = None
-        self._attending: asyncio.Task[None] | None = None
-        self._emptying: asyncio.Task[None] | None = None
+        self._running: set[asyncio.Task[None]] = set()
 
     async def start(self) -> None:
-        """Start the clock, unless it is moved by hand."""
-        loop = asyncio.get_running_loop()
-        self._attending = loop.create_task(self._attendance.run())
-        # As for a request, it does not matter who moves the clock.
-        self._emptying = loop.create_task(self.inbox.run())
+        """Set the clock by the database's, start it unless it is moved by hand, and listen.
+
+        Raises DatabaseBusy.
+        """
+        await self._timekeeper.begin()
+        # As for a request, it does not matter to the inbox who moves the clock.
+        runs = [self._attendance.run(), self.inbox.run(), self._timekeeper.run()]
         if self.advancer is None:
-            self._ticking = loop.create_task(self.ticker.run())
+            runs.append(self.ticker.run())
+        loop = asyncio.get_running_loop()
+        self._running.update(loop.create_task(run) for run in runs)
+        self._store.listen(self._ears)
 
     async def stop(self) -> None:
         """Stop the clock, finish what is in flight, give the database back."""
-        for running in (self._ticking, self._attending, self._emptying):
-            if running is not None:
-                running.cancel()
-                await asyncio.wait([running])
-        self._ticking = self._attending = self._emptying = None
+        for running in self._running:
+            running.cancel()
+        if self._running:
+            await asyncio.wait(self._running)
+        self._running.clear()
         await self._lane.drain()
         await self._claims.drain()
         await self._heartbeats.drain()
         await self._store.close()
+
+    def _clock_taken(self) -> None:
+        self._ears.anything()
+
+    def _timer_set(self, due: datetime) -> None:
+        self.ticker.expect(due)
 
     async def lost(self) -> None:
         """Return when another control plane took the database."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from stateous.engine.commands import Claim
 
@@ -91,20 +91,21 @@ class Waiters:
         for queue in waiter.claim.states:
             self._by_queue.setdefault(queue, {})[waiter] = None
 
-    def remove(self, waiter: Waiter) -> None:
-        """Forget it, if it was added, and call somebody else to what it did not look into."""
+    def remove(self, waiter: Waiter) -> Mapping[str, int]:
+        """Forget it, if it was added, and call somebody else to what it did not look into; what `wake` answers."""
         if waiter not in self._all:
-            return
+            return {}
         self._all.remove(waiter)
         for queue in waiter.claim.states:
             waiting = self._by_queue[queue]
             del waiting[waiter]
             if not waiting:
                 del self._by_queue[queue]
-        self.wake(dict.fromkeys(waiter.called, 1))
+        return self.wake(dict.fromkeys(waiter.called, 1))
 
-    def wake(self, ready: Mapping[str, int]) -> None:
-        """Call as many waiters as can take this many tasks of each queue."""
+    def wake(self, ready: Mapping[str, int]) -> Mapping[str, int]:
+        """Call as many waiters as can take this many tasks of each queue; the tasks for which there was nobody."""
+        nobodys: dict[str, int] = {}
         for queue, count in ready.items():
             left = count
             for waiter in self._by_queue.get(queue, ()):
@@ -113,6 +114,15 @@ class Waiters:
                 if not waiter.called:
                     waiter.call(queue)
                     left -= waiter.claim.max
+            if left > 0:
+                nobodys[queue] = left
+        return nobodys
+
+    def wake_all(self, queues: Iterable[str]) -> None:
+        """Call everybody who waits for one of these queues: how many tasks they have is not known."""
+        for queue in queues:
+            for waiter in self._by_queue.get(queue, ()):
+                waiter.call(queue)
 
     def hurry(self) -> None:
         """Let nobody wait any longer."""

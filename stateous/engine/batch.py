@@ -36,15 +36,15 @@ from stateous.engine.draft import Draft
 from stateous.engine.facts import Ask, Facts, Need
 from stateous.engine.repeats import answered_before, key_of
 from stateous.engine.rules import Rules
-from stateous.engine.saving import gather_changes, ready_in
+from stateous.engine.saving import due_in, gather_changes, ready_in
 from stateous.model.refusals import Refusal, TaskNotFound, TokenNotFound, Unexpected
 
 
 class Batch:
     """Commands that share a transaction, decided in order of arrival.
 
-    After the store has committed, `answers` holds one answer per command, and `ready` how many tasks the
-    batch made ready in each queue. A command whose decision raised is answered `unexpected`, leaves its
+    After the store has committed, `answers` holds one answer per command, `ready` how many tasks the
+    batch made ready in each queue, and `due` when the first timer is due that it set. A command whose decision raised is answered `unexpected`, leaves its
     family as before it, and its fault is in `faults`; so does one of a routine's messages, for itself.
     """
 
@@ -55,6 +55,7 @@ class Batch:
         self._decided: list[Answer | Refusal | Skipped] = []
         self.faults: list[Exception] = []
         self.ready: Counter[str] = Counter()
+        self.due: datetime | None = None
         self._needed: tuple[object, ...] = ()
 
     @property
@@ -77,6 +78,7 @@ class Batch:
         """All that the decided commands changed."""
         changes = gather_changes(facts)
         self.ready = ready_in(changes)
+        self.due = due_in(changes)
         return changes
 
     def _decide_one(

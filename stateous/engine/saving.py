@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from datetime import datetime
 
 from stateous.engine.changes import Changes
 from stateous.engine.facts import Facts
@@ -27,6 +28,18 @@ def ready_in(changes: Changes) -> Counter[str]:
         task.queue
         for task in (*changes.new_tasks, *changes.tasks)
         if task.status == "queued" and task.token not in changes.parked
+    )
+
+
+def due_in(changes: Changes) -> datetime | None:
+    """When the first of the timers is due that these changes set; None if they set none."""
+    return min(
+        (
+            timer.due_at
+            for timer in (*changes.new_timers, *changes.timers)
+            if timer.status == "pending" and timer.token not in changes.parked
+        ),
+        default=None,
     )
 
 

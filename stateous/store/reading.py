@@ -12,7 +12,15 @@ from stateous.model.wire.body import LARGEST_BODY
 from stateous.store.rows import time_text
 from stateous.store.statuses import statuses_of
 from stateous.store.store import InboxRow
-from stateous.store.values import LARGEST, Row, entry_of, remembered_of, token_of
+from stateous.store.values import (
+    LARGEST,
+    Row,
+    entry_of,
+    latest_of,
+    remembered_of,
+    time_value,
+    token_of,
+)
 from stateous.store.wanted import can_be_kept
 
 
@@ -74,6 +82,13 @@ class Reading(ABC):
     async def leases_over(self, now: datetime, *, limit: int) -> list[tuple[int, str]]:
         found = await self._rows("leases_over", {"now": time_text(now), "limit": limit})
         return [(row[0], row[1]) for row in found]
+
+    async def lease_next(self) -> datetime | None:
+        return latest_of((await self._rows("lease_next"))[0])
+
+    async def timer_next(self) -> datetime | None:
+        found = await self._rows("timer_next")
+        return time_value(found[0][0]) if found else None
 
     async def timers_due(self, now: datetime, *, limit: int) -> list[tuple[int, str, str]]:
         found = await self._rows("timers_due", {"now": time_text(now), "limit": limit})

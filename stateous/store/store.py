@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Protocol
 
@@ -13,6 +13,7 @@ from stateous.engine.commands import Beat
 from stateous.engine.facts import Ask, ClaimAsk, Facts
 from stateous.engine.family import Entry, Remembered, Token
 from stateous.model.refusals import StateousError
+from stateous.store.news import Listener
 from stateous.store.serving import Candidate, Mode
 
 FORGOTTEN_AFTER = 30 * 24 * 3600
@@ -119,6 +120,10 @@ class Store(Protocol):
         """Whether this control plane runs the clock; of several replicas one does."""
         ...
 
+    async def time_read(self) -> datetime | None:
+        """What the database's own clock says; None: it has none but this computer's. Raises DatabaseBusy."""
+        ...
+
     async def clock_read(self) -> datetime | None:
         """The last time that the database knows of: kept by `clock_write`, or of a decision; None if none."""
         ...
@@ -180,6 +185,14 @@ class Store(Protocol):
         """Claimed tasks whose lease ended before `now`, by id: each with the top token of its family."""
         ...
 
+    async def lease_next(self) -> datetime | None:
+        """When the first of all leases ends, or ended; None if nothing is claimed."""
+        ...
+
+    async def timer_next(self) -> datetime | None:
+        """When the first pending timer of an active token is due, or was; None if there is none."""
+        ...
+
     async def timers_due(self, now: datetime, *, limit: int) -> list[tuple[int, str, str]]:
         """Pending timers of active tokens due at or before `now`, by (due_at, id): id, token, top token."""
         ...
@@ -190,6 +203,17 @@ class Store(Protocol):
         """The first pending rows of the inbox by id, but for those of the places that are `passed` over.
 
         At most `limit`, and not many more bytes than `size`. SQLite has none. Raises DatabaseBusy.
+        """
+        ...
+
+    def listen(self, listener: Listener) -> None:
+        """Tell the listener from now on what other processes say, until the store is closed. SQLite hears none."""
+        ...
+
+    def notify(self, ready: Mapping[str, int] | None, *, due: datetime | None = None) -> None:
+        """Tell the others, if there may be some, that so many tasks of each queue are ready, or that a timer is due.
+
+        None for `ready`: any queue may have some. Nobody waits for it; what comes together is told together.
         """
         ...
 

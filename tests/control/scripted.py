@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Mapping
+from datetime import datetime
 
 from stateous.engine.batch import Batch
 from stateous.engine.commands import Carried
@@ -26,6 +27,9 @@ class ScriptedStore:
         self.waited: list[float | None] = []
         self.told: list[Mapping[str, int]] = []
         """What a lane over this store told of tasks that became ready."""
+
+    def notify(self, ready: Mapping[str, int] | None, *, due: datetime | None = None) -> None:
+        """Nobody else is there to be told."""
 
     async def batch_decide(self, batch: Batch, *, wait_for: float | None = None) -> None:
         self.batches.append(list(batch.commands))

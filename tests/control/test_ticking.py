@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import cast
 
 import pytest
@@ -34,6 +34,15 @@ class FailingStore(ScriptedStore):
             raise RuntimeError("the database is away")
         return [(999, "gone")]
 
+    async def clock_try(self) -> bool:
+        return True
+
+    async def lease_next(self) -> datetime | None:
+        return NOW - timedelta(seconds=1)
+
+    async def timer_next(self) -> datetime | None:
+        return NOW
+
     async def timers_due(self, now: datetime, *, limit: int) -> list[tuple[int, str, str]]:
         self.looked.set()
         return []
@@ -51,7 +60,7 @@ async def test_a_tick_that_fails_is_logged_and_the_next_one_comes(
         ready=store.told.append,
     )
     await lane.submit(Start("T", {"title": "a title"}))
-    ticker = Ticker(cast("Store", store), lane, clock=lambda: NOW)
+    ticker = Ticker(cast("Store", store), lane, clock=lambda: NOW, lease_for=timedelta(minutes=2))
     with capture_logs() as logs:
         running = asyncio.create_task(ticker.run())
         # The second tick got as far as the timers, past a lease whose command was refused.

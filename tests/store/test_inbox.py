@@ -202,7 +202,7 @@ async def test_each_function_has_its_path_pinned_and_is_nobodys(postgres: Databa
         from pg_proc p where p.pronamespace = 'stateous'::regnamespace and p.proname = any(%s)"""
     async with program(postgres) as owner:
         made = await owner.run(found, function_names())
-    assert {row["proname"] for row in made} == {"inbox_add", "start", "fire"}
+    assert {row["proname"] for row in made} == {"inbox_add", "start", "fire", "wake"}
     for row in made:
         assert row["prosecdef"] == (row["proname"] != "inbox_add")
         assert row["proconfig"] == ["search_path=pg_catalog, stateous, pg_temp"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any
@@ -13,6 +13,7 @@ from psycopg_pool import PoolTimeout
 
 from stateous.engine.commands import Beat
 from stateous.model.refusals import NotServing
+from stateous.store.news import Listener, News
 from stateous.store.postgres.attendance import Attendance
 from stateous.store.postgres.batches import Batches, check_held
 from stateous.store.postgres.beats import Beats
@@ -20,7 +21,9 @@ from stateous.store.postgres.claims import Claims
 from stateous.store.postgres.faults import not_committed
 from stateous.store.postgres.hold import LASTS_FOR, Clock, Hold
 from stateous.store.postgres.holders import names_renew, session_name
+from stateous.store.postgres.listening import Listening
 from stateous.store.postgres.load import Load, run
+from stateous.store.postgres.notifying import Notifying
 from stateous.store.postgres.opening import Opening
 from stateous.store.postgres.reads import Reads
 from stateous.store.postgres.seats import Seats
@@ -35,7 +38,7 @@ from stateous.store.store import (
     ClaimBatch,
     Seen,
 )
-from stateous.store.values import Row, latest_of
+from stateous.store.values import Row, latest_of, time_value
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
@@ -62,6 +65,8 @@ class PostgresStore(Reading):
         self._claim_seats = Seats(self._place, count=1)
         self._beat_seats = Seats(self._place, count=1)
         self._reads = Reads(self._place)
+        self._notifying = Notifying(self._place)
+        self._listening: Listening | None = None
         load = Load(self._place)
         self._batches = Batches(
             self._place,
@@ -96,6 +101,9 @@ class PostgresStore(Reading):
             raise
 
     async def close(self) -> None:
+        if self._listening is not None:
+            await self._listening.close()
+        await self._notifying.close()
         await self._reads.close()
         for seats in (
             self._lane_seats,
@@ -126,6 +134,18 @@ class PostgresStore(Reading):
         if self._replica:
             with suppress(psycopg.Error):
                 await names_renew(self._hold, self._place, own=self._replica, leaves=leaves)
+
+    async def time_read(self) -> datetime | None:
+        return time_value((await self._reads.rows("time_read"))[0][0])
+
+    def listen(self, listener: Listener) -> None:
+        self._listening = Listening(self._place, listener, own=self._replica)
+
+    def notify(self, ready: Mapping[str, int] | None, *, due: datetime | None = None) -> None:
+        # Alone there is nobody else whose supervisors could wait.
+        if self._replica:
+            said = None if ready is None else dict(ready)
+            self._notifying.say(News(self._replica, said, due))
 
     async def clock_read(self) -> datetime | None:
         return latest_of((await self._reads.rows("clock_read"))[0])

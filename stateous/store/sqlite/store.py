@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import datetime, timedelta
@@ -16,6 +16,7 @@ import structlog
 
 from stateous.engine.commands import Beat
 from stateous.model.refusals import DatabaseBusy, NotServing
+from stateous.store.news import Listener
 from stateous.store.reading import Reading
 from stateous.store.serving import NEEDS_POSTGRES, NOT_SERVING, Candidate, Mode
 from stateous.store.sqlite.files import connect
@@ -131,6 +132,15 @@ class SqliteStore(Reading):
 
     async def clock_try(self) -> bool:
         return self.is_serving
+
+    async def time_read(self) -> datetime | None:
+        return None
+
+    def listen(self, listener: Listener) -> None:
+        """Nobody else is there to be heard."""
+
+    def notify(self, ready: Mapping[str, int] | None, *, due: datetime | None = None) -> None:
+        """Nobody else is there to be told."""
 
     async def clock_read(self) -> datetime | None:
         return latest_of((await self._rows("clock_read"))[0])
