@@ -23,6 +23,8 @@ EMPTY_FOR: Final = 1.0
 REFUSED_FOR: Final = 30.0
 LOOK_EVERY: Final = 30.0
 """Seconds after which the control plane's health is looked at before the next claim."""
+RELEASED_WITHIN: Final = 1.5
+"""Seconds for which tasks are given back again and again when nobody answers, before the last try: a cut is no outage."""
 WITHDRAWN_WITHIN: Final = 1.0
 WITHDRAWALS: Final = 3
 """A claim that is withdrawn is answered soon; if not, the request to end it overtook it, and is sent again."""
@@ -171,13 +173,17 @@ class Claims:
     async def _release(self, *, tasks: Sequence[int] = (), request: str | None = None) -> None:
         """Raises GaveUp, and NotFound or MethodNotAllowed when this control plane takes nothing back."""
         release = calls.release(self._name, tasks=tasks, request=request)
+        enough = asyncio.Event()
+        timer = asyncio.get_running_loop().call_later(RELEASED_WITHIN, enough.set)
         try:
-            released = (await self._link.ask(release, until=_now())).released
+            released = (await self._link.ask(release, until=enough)).released
         except (NotFound, MethodNotAllowed):
             raise
         except Refusal as refusal:
             self._say(f"the control plane refused to take tasks back: {refusal.sentence}", refusal)
             raise GaveUp(refusal.sentence) from refusal
+        finally:
+            timer.cancel()
         for task in released:
             self._log.info(
                 f"task {task}: given back, it was not begun", kind="task.given_back", task=task
@@ -185,10 +191,3 @@ class Claims:
 
     def _say(self, sentence: str, refusal: Refusal) -> None:
         self._log.warning(sentence, kind="claim.refused", code=refusal.code)
-
-
-def _now() -> asyncio.Event:
-    """An event that is set: one try will do."""
-    event = asyncio.Event()
-    event.set()
-    return event

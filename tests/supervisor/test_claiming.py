@@ -10,7 +10,7 @@ import pytest
 
 from stateous import Context
 from stateous.client import AsyncClient, calls
-from tests.supervisor.proxy import CUT, Hold, Instead, Late, Proxy, proxying, refuse
+from tests.supervisor.proxy import CUT, LOSE, Hold, Instead, Late, Proxy, Step, proxying, refuse
 from tests.supervisor.running import submitted, supervising
 
 pytestmark = pytest.mark.usefixtures("quickly")
@@ -114,6 +114,23 @@ async def test_what_such_a_claim_gets_from_a_simpler_control_plane_is_given_back
         await box.says("task 1: given back, it was not begun")
         assert await box.exit_code() == 0
     assert await attempt_after(client) == 2
+
+
+@pytest.mark.parametrize("step", [CUT, LOSE])
+async def test_what_is_given_back_in_bad_weather_is_given_back_again(
+    proxy: Proxy, client: AsyncClient, tmp_path: Path, step: Step
+) -> None:
+    answer = Hold()
+    proxy.then(CLAIM, answer)
+    proxy.then(RELEASE, step, step)
+    await client.start("A")
+    async with supervising(proxy.url, tmp_path, {"draft": submits}) as box:
+        await answer.reached.wait()
+        box.stop.ask()
+        await proxy.passes(RELEASE, times=3)
+        assert await box.exit_code() == 0
+    assert await attempt_after(client) == 2
+    assert await failures(client, "A") == 0
 
 
 async def test_a_second_signal_gives_back_what_was_granted_too(
