@@ -23,9 +23,12 @@ from stateous_supervisor.outcome import failed_instead, read_report
 from stateous_supervisor.post import MOST, ROOM, Post
 from stateous_supervisor.signals import wait_for_any
 
-AT_ONCE: Final = 2
+AT_ONCE: Final = 4
 AT_ONCE_SINGLY: Final = 64
-"""Requests that may be under way."""
+"""Requests that may be under way, of many messages and of one."""
+SOON: Final = 0.25
+"""Seconds for which a request of many is waited for, so that the next has more to carry. One that takes longer, because
+of a single token that somebody else has locked, does not hold up the others."""
 
 _NAMES: Final = {"report": "the report", "note": "a note", "memory": "a memory write"}
 
@@ -43,6 +46,7 @@ class Delivery:
         self._log = log
         self._lines = Lines()
         self._sending = 0
+        self._last_sent_at = 0.0
         self._at_work: set[asyncio.Task[None]] = set()
         self._loop = asyncio.get_running_loop()
         outbox.tell(self._tell)
@@ -93,10 +97,21 @@ class Delivery:
 
     def _go(self) -> None:
         """Send what may go, as long as there are not too many requests under way."""
-        most, at_once = (1, AT_ONCE_SINGLY) if self._post.is_single else (MOST, AT_ONCE)
-        while self._lines.is_ready and self._sending < at_once:
+        while self._lines.is_ready and self._may_send():
+            if self._post.is_single:
+                letters = self._lines.take(most=1, room=ROOM)
+            else:
+                letters = self._lines.take(most=MOST, room=ROOM)
+                self._last_sent_at = self._loop.time()
+                self._loop.call_later(SOON, self._go)
             self._sending += 1
-            self._work(self._send(self._lines.take(most=most, room=ROOM)))
+            self._work(self._send(letters))
+
+    def _may_send(self) -> bool:
+        if self._post.is_single:
+            return self._sending < AT_ONCE_SINGLY
+        is_soon = self._loop.time() < self._last_sent_at + SOON
+        return self._sending == 0 or (self._sending < AT_ONCE and not is_soon)
 
     def _work(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)
