@@ -131,6 +131,19 @@ class TestOfSomeMessages:
         assert [e.data["text"] for e in history if e.kind == "note"] == ["one", "two"]
         assert "task_failed" not in [entry.kind for entry in history]
 
+    async def test_a_request_that_is_answered_late_does_not_hold_up_the_others(
+        self, proxy: Proxy, client: AsyncClient, tmp_path: Path
+    ) -> None:
+        late = Hold()
+        proxy.then(MESSAGES, late)
+        await client.start("A")
+        async with supervising(proxy.url, tmp_path, {"draft": _submits}) as box:
+            await late.reached.wait()
+            await client.start("B")
+            await box.says("of B: reported submitted")
+            late.go.set()
+            await box.says("of A: reported submitted")
+
     async def test_a_request_that_is_refused_as_a_whole_goes_message_by_message(
         self, proxy: Proxy, client: AsyncClient, tmp_path: Path
     ) -> None:
