@@ -14,6 +14,8 @@ Json = dict[str, Any]
 
 CUT: Final = "cut"
 """The request does not get through, and its connection is closed."""
+PASS: Final = "pass"
+"""Nothing happens to the request."""
 LOSE: Final = "lose"
 """The request gets through; the connection is closed in place of the answer."""
 
@@ -37,6 +39,12 @@ class Late(Hold):
     """The request itself waits until `go` is set; `reached` is set when it is there."""
 
 
+class Stall(NamedTuple):
+    """The request gets through; its answer comes so many seconds later."""
+
+    seconds: float
+
+
 class Instead(NamedTuple):
     """The request does not get through; this is the answer to it."""
 
@@ -44,7 +52,7 @@ class Instead(NamedTuple):
     body: Json
 
 
-Step = str | Hold | Instead
+Step = str | Hold | Stall | Instead
 
 
 def refuse(status: int, code: str) -> Instead:
@@ -131,6 +139,8 @@ class Proxy:
         if isinstance(step, Hold) and not isinstance(step, Late):
             step.reached.set()
             await step.go.wait()
+        if isinstance(step, Stall):
+            await asyncio.sleep(step.seconds)
         writer.write(answer)
         await writer.drain()
         return True
