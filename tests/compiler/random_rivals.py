@@ -22,7 +22,18 @@ from stateous.compiler.proof.schema_domains import Domains
 from stateous.model.guards import Scope, parse_guard
 from stateous.model.names import JOINED
 from stateous.model.schemas import Models
-from tests.model.random_guards import EVENTS, KEYS, OBJECTS, SCALARS, VALUES, Tree, spelt, trees
+from tests.model.random_guards import (
+    EVENTS,
+    KEYS,
+    LITERALS,
+    OBJECTS,
+    SCALARS,
+    VALUES,
+    Tree,
+    literal,
+    spelt,
+    trees,
+)
 
 Json = Any
 Schema = dict[str, Json]
@@ -198,3 +209,38 @@ def _scope(
         counts={"sent": draw(_COUNTS) + 1, "seen": draw(_COUNTS)},
         branches=branches or None,
     )
+
+
+_SIGNS = st.sampled_from(["<", "<=", ">", ">=", "==", "!=", "in", "not in"])
+_LITERALS = st.lists(LITERALS, min_size=3, max_size=3)
+
+
+@st.composite
+def comparisons(draw: st.DrawFn) -> World:
+    """Comparisons of a field with literals and with another field, and values of the fields."""
+    (one, ones), (other, others) = draw(_FIELDS), draw(_FIELDS)
+    schema = {"type": "object", "properties": {"a": one, "b": other}, "required": ["a"]}
+    documents = st.fixed_dictionaries({"a": ones}, optional={"b": others})
+    guards = [f"payload.a {draw(_SIGNS)} payload.b"]
+    for value in draw(_LITERALS):
+        sign = draw(_SIGNS)
+        if sign in ("in", "not in") and not isinstance(value, list):
+            guards.append(f"{literal(value)} {sign} payload.a")
+        else:
+            guards.append(f"payload.a {sign} {literal(value)}")
+    rivals = Rivals(
+        workflow="flow",
+        source="review",
+        on="sent",
+        routes=tuple(Route("next", parse_guard(guard, joined=False)) for guard in guards),
+        reading=Reading(
+            source="review",
+            on="sent",
+            context=Documents(Domains({}).of_model(None)),
+            payload=Documents(Domains({"P": schema}).of_model("P"), "P"),
+            counted=frozenset(EVENTS),
+        ),
+        models=Models({"P": schema}),
+    )
+    scopes = [Scope(ctx={}, payload=draw(documents), counts={"sent": 1}) for _ in range(6)]
+    return World(rivals, scopes, {"P": schema})
