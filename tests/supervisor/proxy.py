@@ -87,6 +87,11 @@ class Proxy:
             self.always(path, refuse(404, "not_found"))
         self._hidden["/tasks/claim"] = frozenset({"wait", "max"})
 
+    def is_renewed(self) -> None:
+        """It is itself again."""
+        self._always.clear()
+        self._hidden.clear()
+
     def bodies(self, path: str) -> list[Json]:
         return [each.body for each in self.passed if each.path == path]
 

@@ -6,11 +6,12 @@ import asyncio
 from collections.abc import AsyncGenerator
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from stateous import Context
 from stateous.client import AsyncClient
-from tests.supervisor.proxy import LOSE, Hold, Proxy, proxying
+from tests.supervisor.proxy import CUT, LOSE, Hold, Instead, Proxy, proxying
 from tests.supervisor.running import reviewed, submitted, supervising
 
 pytestmark = pytest.mark.usefixtures("quickly")
@@ -89,3 +90,21 @@ async def test_what_is_granted_at_a_stop_is_run_as_it_cannot_be_given_back(
         await box.says("task 1 of A: reported submitted")
         assert await box.exit_code() == 0
     assert (await client.get("A")).state == "review"
+
+
+async def test_one_that_was_renewed_is_sent_many_at_once_from_then_on(
+    proxy: Proxy, client: AsyncClient, tmp_path: Path
+) -> None:
+    health = msgspec.to_builtins(await client.health())
+    await client.start("A")
+    async with supervising(proxy.url, tmp_path, {"draft": writes}) as box:
+        await box.says("task 1 of A: reported submitted")
+        assert proxy.bodies("/tasks/1/report")
+        proxy.is_renewed()
+        proxy.then("/health", Instead(200, {**health, "version": "99"}))
+        proxy.then(CLAIM, CUT)
+        await box.says("trying again")
+        await client.start("B")
+        await box.says("task 3 of B: reported submitted")
+    assert len(proxy.bodies(MESSAGES)) > 1
+    assert proxy.bodies("/tasks/3/report") == []
