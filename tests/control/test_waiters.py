@@ -105,3 +105,31 @@ async def test_nobody_waits_after_a_hurry() -> None:
     await sleeping
     assert first.is_over()
     assert not first.called
+
+
+async def test_what_nobody_takes_is_told() -> None:
+    waiters = Waiters()
+    added(waiters, waiter("a", most=2))
+    assert waiters.wake({"a": 5, "b": 1}) == {"a": 3, "b": 1}
+    # Who was called already takes no more.
+    assert waiters.wake({"a": 1}) == {"a": 1}
+
+
+async def test_the_call_of_who_leaves_is_told_when_nobody_else_is_there_to_take_it() -> None:
+    waiters = Waiters()
+    first, second = waiter("a"), waiter("a")
+    added(waiters, first, second)
+    assert waiters.wake({"a": 1}) == {}
+    assert waiters.remove(first) == {}
+    assert waiters.remove(second) == {"a": 1}
+    assert waiters.remove(second) == {}
+
+
+async def test_when_it_is_not_known_how_many_tasks_there_are_all_who_wait_for_them_are_called() -> (
+    None
+):
+    waiters = Waiters()
+    first, second, other = waiter("a"), waiter("a"), waiter("b")
+    added(waiters, first, second, other)
+    waiters.wake_all(["a", "c"])
+    assert (first.called, second.called, other.called) == ({"a"}, {"a"}, set())
