@@ -14,6 +14,7 @@ from stateous.engine.answers import Granted
 from stateous.engine.commands import Claim
 from stateous.engine.rules import Rules
 from stateous.model.refusals import Refusal
+from stateous.store.ending import end
 from stateous.store.store import Store
 
 LOOKS_WHEN_SHORT = 4
@@ -101,8 +102,7 @@ class Claiming:
         self.hurry()
         await self._lane.drain()
         if self._looking is not None:
-            self._looking.cancel()
-            await asyncio.wait([self._looking])
+            await end([self._looking])
 
     def _was_released(self, claim: Claim) -> bool:
         released = self._released.get(claim.supervisor)

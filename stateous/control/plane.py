@@ -30,6 +30,7 @@ from stateous.model.refusals import (
     TaskNotHeld,
     TokenNotFound,
 )
+from stateous.store.ending import end
 from stateous.store.store import Store
 
 LOOK_EVERY = 0.5
@@ -87,10 +88,7 @@ class Plane:
 
     async def stop(self) -> None:
         """Stop the clock, finish what is in flight, give the database back."""
-        for running in self._running:
-            running.cancel()
-        if self._running:
-            await asyncio.wait(self._running)
+        await end(self._running)
         self._running.clear()
         await self._lane.drain()
         await self._claims.drain()

@@ -16,6 +16,7 @@ from enum import Enum, auto
 import psycopg
 import structlog
 
+from stateous.store.ending import end
 from stateous.store.postgres.load import run
 from stateous.store.postgres.session import Connection, Place, hold_settings, reason_of
 from stateous.store.serving import NO_ROW
@@ -160,9 +161,7 @@ class Hold:
         self.is_held = False
         pinging, self._pinging = self._pinging, None
         if pinging is not None:
-            pinging.cancel()
-            with suppress(asyncio.CancelledError):
-                await pinging
+            await end([pinging])
         if self._connection is not None:
             # A connection that was cut has lost its locks already, or will when the server notices.
             with suppress(psycopg.Error):

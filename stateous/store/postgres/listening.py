@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
 
 import psycopg
 import structlog
 from psycopg import sql
 
+from stateous.store.ending import end
 from stateous.store.news import Listener, tell
 from stateous.store.postgres.session import Connection, Place, reason_of
 from stateous.store.store import CannotOpen
@@ -37,9 +37,7 @@ class Listening:
 
     async def close(self) -> None:
         """Listen no longer."""
-        self._task.cancel()
-        with suppress(asyncio.CancelledError):
-            await self._task
+        await end([self._task])
 
     async def _run(self) -> None:
         loop = asyncio.get_running_loop()

@@ -11,6 +11,7 @@ import asyncio
 import psycopg
 import structlog
 
+from stateous.store.ending import end
 from stateous.store.news import News, news_text, together
 from stateous.store.postgres.load import run
 from stateous.store.postgres.session import Connection, Place, reason_of
@@ -46,9 +47,7 @@ class Notifying:
         """Send what is unsaid, if that can be done at once, and close the connection."""
         if self._sending is not None:
             _, late = await asyncio.wait([self._sending], timeout=LAST_WORD_WITHIN)
-            for task in late:
-                task.cancel()
-                await asyncio.wait([task])
+            await end(late)
         await self._close()
 
     async def _send(self) -> None:
