@@ -49,6 +49,8 @@ FIELDS: list[tuple[Schema, st.SearchStrategy[Json]]] = [
     ({"type": "integer"}, WHOLE),
     ({"type": "integer", "minimum": 0, "maximum": 3}, st.integers(0, 3)),
     ({"type": "integer", "multipleOf": 3}, st.integers(-2, 2).map(lambda it: it * 3)),
+    # What the domain does not know is minded by the witnesses.
+    ({"type": "integer", "not": {"enum": [0, 1]}}, WHOLE.filter(lambda it: it not in (0, 1))),
     ({"type": "number"}, NUMBERS),
     (
         {"type": "number", "exclusiveMinimum": 0, "maximum": 1},

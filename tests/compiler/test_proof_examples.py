@@ -258,3 +258,28 @@ def test_the_same_guard_twice_overlaps() -> None:
     assert witnesses(proved("payload.good", "payload.good", payload=PAYLOAD)) == [
         "payload.good = true"
     ]
+
+
+def test_an_example_minds_what_the_domain_of_a_field_does_not_say() -> None:
+    odd: Schema = {"type": "integer", "not": {"enum": [4, 5]}}
+    findings = proved("payload.n > 3", "payload.n < 9", payload=model({"n": odd}))
+    assert witnesses(findings) == ["payload.n = 8"]
+    none: Schema = {"type": "integer", "not": {"enum": [4, 5, 6, 7, 8]}}
+    (undecided,) = proved("payload.n > 3", "payload.n < 9", payload=model({"n": none})).undecided
+    assert [guard.when for guard in undecided.guards] == ["payload.n > 3", "payload.n < 9"]
+    either: Schema = {
+        **model({"a": WHOLE, "b": WHOLE}, optional=["a", "b"]),
+        "anyOf": [{"required": ["a"]}, {"required": ["b"]}],
+    }
+    (gap,) = proved("payload.a != null", payload=either).gaps
+    assert gap.witness == "payload.a = null"
+
+
+def test_an_example_has_all_that_its_models_require() -> None:
+    patterned: Schema = {"type": "string", "pattern": "^[A-Z]{3}-[0-9]+$"}
+    required = model({"score": WHOLE, "code": patterned, "inner": model({"deep": TEXTS})})
+    (overlap,) = proved(
+        "payload.score > 3", "payload.score > 4", payload=required, context=required
+    ).overlaps
+    assert overlap.witness == "payload.score = 5"
+    assert set(overlap.scope.payload) == set(overlap.scope.ctx) == {"score", "code", "inner"}

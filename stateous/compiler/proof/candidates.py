@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from itertools import chain, islice, pairwise
@@ -95,13 +96,11 @@ def _numbers(domain: Domain, near: list[Json]) -> Iterator[int | float]:
         said = said_as(point, integral=numbers.integral)
         if said is not None:
             found.add(said)
+    found.update(near for it in points for near in (math.floor(it) + 1, math.ceil(it) - 1))
     for low, high in ((None, points[0]), *pairwise(points), (points[-1], None)):
         value = number_between(low, high, integral=numbers.integral)
         if value is not None:
             found.add(value)
-        for end in (low, high):
-            if end is not None and (nearer := number_between(end, None, integral=True)) is not None:
-                found.add(nearer)
     if numbers.step is not None:
         step = numbers.step
         found.update(int(point // step + more) * step for point in points for more in (0, 1))

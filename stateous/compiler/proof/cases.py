@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from stateous.compiler.proof.candidates import fits_strings, smallest_object
+from stateous.compiler.proof.candidates import fits_strings, sample, smallest_object
 from stateous.compiler.proof.rivals import NO_PAYLOAD, Documents, Ending, Rivals
 from stateous.compiler.proof.slots import Slot
 from stateous.model.guard_tree import Count, Field
@@ -93,11 +93,17 @@ def _valid(documents: Documents, given: Mapping[str, Json], models: Models) -> D
     }
     if not all(objects.field(name).has(value) for name, value in kept.items()):
         return None
-    try:
-        whole = smallest_object(objects, kept)
-    except LookupError:
-        return None
-    return whole if len(whole) >= objects.fewest and _fits(whole, documents, models) else None
+    # Some models want one of several fields that none of the guards reads: so all are tried, too.
+    unread = [name for name in objects.fields if name not in given]
+    for names in ([], unread):
+        try:
+            more = {name: sample(objects.field(name)) for name in names}
+            whole = smallest_object(objects, {**kept, **more})
+        except LookupError:
+            continue
+        if len(whole) >= objects.fewest and _fits(whole, documents, models):
+            return whole
+    return None
 
 
 def _fits(whole: Document, documents: Documents, models: Models) -> bool:

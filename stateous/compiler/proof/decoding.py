@@ -59,14 +59,15 @@ class Decoder:
             yield f"(or (<= {name} {numeral(below)}) (>= {name} {numeral(above)}))"
 
     def another(self) -> Formula:
-        """That some kind, ending, or answer to an open question is another one."""
-        made: list[Formula] = []
-        for name in self._script.choices():
-            if name.startswith("b"):
-                made.append(name if self._bool(name) else negated(name))
-            else:
-                made.append(f"(= {name} {int(self._exact(name))})")
-        return negated(every(made))
+        """That some kind, ending, or answer to an open question is another one; without these, some value."""
+        made = self._script.choices() or list(self._model)
+        return negated(every(self._is_so(name) for name in made))
+
+    def _is_so(self, name: str) -> Formula:
+        if name.startswith("b"):
+            return name if self._bool(name) else negated(name)
+        exact = self._exact(name)
+        return f"(= {name} {int(exact) if name.startswith('i') else numeral(exact)})"
 
     def _bool(self, name: str) -> bool:
         return name == TRUE or bool(self._model.get(name, False))
