@@ -20,6 +20,8 @@ WAIT: Final = 30.0
 """Seconds that a claim waits at the control plane for a task; proxies cut what is silent for 60."""
 EMPTY_FOR: Final = 1.0
 """Seconds between two claims that get nothing, whoever does not wait."""
+TURNS: Final = 3
+"""Turns of the loop in which a routine that waits for nothing ends: the next claim can ask for more then."""
 REFUSED_FOR: Final = 30.0
 LOOK_EVERY: Final = 30.0
 """Seconds after which the control plane's health is looked at before the next claim."""
@@ -96,6 +98,8 @@ class Claims:
             if grant.state in self._states:
                 self._start(grant)
         await self._give_back(strangers)
+        for _ in range(TURNS):
+            await asyncio.sleep(0)
         self._look_after = LOOK_EVERY
         return len(grants) > len(strangers)
 
