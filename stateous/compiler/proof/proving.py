@@ -24,7 +24,9 @@ from stateous.compiler.proof.trying import Trials
 if TYPE_CHECKING:
     from stateous.compiler.proof.solving import Memory
 
-_MOST_TRIED: Final = 200
+_MOST_TRIED: Final = 80
+_MOST_OF_ALL: Final = 300
+"""Cases that are tried in place of a proof, when there are no others."""
 
 
 def prove(
@@ -56,7 +58,8 @@ def _findings(rivals: Rivals, limits: Limits, asked: _Asked) -> Findings:
     trials = Trials(slots)
     until = limits.for_a_question()
     was_cut = False
-    most = _MOST_TRIED + 5 * max(0, len(evidence.guards) - 20)
+    are_all = trials.are_all(_MOST_OF_ALL)
+    most = _MOST_OF_ALL if are_all else _MOST_TRIED + 5 * max(0, len(evidence.guards) - 20)
     for case in trials.first(most):
         was_cut = limits.clock() > until
         if was_cut or (evidence.look(case) and evidence.is_complete()):
@@ -64,7 +67,7 @@ def _findings(rivals: Rivals, limits: Limits, asked: _Asked) -> Findings:
     every = range(len(evidence.guards))
     if evidence.is_complete():
         left = Unanswered()
-    elif trials.are_all(most) and not (was_cut or evidence.in_doubt):
+    elif are_all and not (was_cut or evidence.in_doubt):
         left = Unanswered(nevers=[guard for guard in every if guard not in evidence.holds])
     else:
         left = asked.unanswered(rivals, slots, trials, evidence)
