@@ -36,11 +36,13 @@ def served(db: str) -> Generator[tuple[str, int, int]]:
 
 
 @contextmanager
-def process(options: list[str], folder: str) -> Generator[tuple[str, int, int]]:
+def process(
+    options: list[str], folder: str, *, graph: Path = GRAPH
+) -> Generator[tuple[str, int, int]]:
     """Host, port and process id of a server with these options; it writes its log into the folder."""
     # A file, not a pipe: nobody reads on while the load runs.
     log = Path(folder) / "serve.log"
-    command = [sys.executable, "-c", STATEOUS, "serve", str(GRAPH), *options]
+    command = [sys.executable, "-c", STATEOUS, "serve", str(graph), *options]
     with log.open("wb") as written:
         process = subprocess.Popen(
             [*command, "--listen", "127.0.0.1:0"], stdout=written, stderr=subprocess.STDOUT

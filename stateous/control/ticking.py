@@ -20,7 +20,7 @@ TICK_EVERY = 5.0
 TRY_EVERY = 1.0
 PATIENCE = 1.0
 CHUNK = 500
-SHORTEST_REST = 0.01
+SHORTEST_REST = 0.002
 """What is due within so many seconds is done together."""
 
 JUST_AFTER = 0.001
