@@ -153,26 +153,31 @@ class Ticker:
         await self._woken.heard(within=seconds)
 
     async def tick(self) -> None:
-        """Do all that is due now. Leases first; the timers are listed after the last lease was decided."""
-        now = self._clock()
-        await self._end_leases(now)
-        await self._fire_timers(now)
+        """Do all that is due now. Leases first; the timers are listed after the last lease was decided.
 
-    async def _end_leases(self, now: datetime) -> int:
+        What the running clock has begun already is waited for too.
+        """
+        now = self._clock()
+        await self._end_leases(now, joins=True)
+        await self._fire_timers(now, joins=True)
+
+    async def _end_leases(self, now: datetime, *, joins: bool = False) -> int:
         decided = 0
         while True:
             tasks = await self._store.leases_over(now, limit=self._page)
-            ended = await self._submit([(EndLease(task), root) for task, root in tasks])
+            ended = await self._submit(
+                [(EndLease(task), root) for task, root in tasks], joins=joins
+            )
             decided += ended
             if len(tasks) < CHUNK or not ended:
                 return decided
 
-    async def _fire_timers(self, now: datetime) -> int:
+    async def _fire_timers(self, now: datetime, *, joins: bool = False) -> int:
         decided = 0
         while True:
             timers = await self._store.timers_due(now, limit=self._page)
             fired = await self._submit(
-                [(FireTimer(timer, token), root) for timer, token, root in timers]
+                [(FireTimer(timer, token), root) for timer, token, root in timers], joins=joins
             )
             decided += fired
             if len(timers) < CHUNK or not fired:
@@ -183,15 +188,21 @@ class Ticker:
         # What is on its way is listed again, and must not fill the page.
         return CHUNK + len(self._on_their_way)
 
-    async def _submit(self, commands: Iterable[tuple[Command, str]]) -> int:
-        """How many of the commands were decided; those of one family, by its top token, in their order."""
+    async def _submit(self, commands: Iterable[tuple[Command, str]], *, joins: bool) -> int:
+        """How many of the commands were decided; those of one family, by its top token, in their order.
+
+        One that is on its way already is passed over, or waited for with the others.
+        """
         loop = asyncio.get_running_loop()
         sent: set[asyncio.Task[bool]] = set()
         for command, root in commands:
-            if command not in self._on_their_way:
+            task = self._on_their_way.get(command)
+            if task is None:
                 task = loop.create_task(self._decide(command, root))
                 self._on_their_way[command] = task
-                sent.add(task)
+            elif not joins:
+                continue
+            sent.add(task)
         decided = 0
         while sent:
             done, sent = await asyncio.wait(

@@ -19,7 +19,7 @@ BLOCK = re.compile(
     r"^```(?P<language>sql|python)\n(?P<text>.*?)^```\n(?:\n```\n(?P<answer>.*?)^```\n)?",
     re.MULTILINE | re.DOTALL,
 )
-OF_THE_OWNER = ("grant", "delete")
+OF_THE_OWNER = ("grant", "delete", "select stateous.wake()")
 
 ORDER: Json = {
     "type": "object",

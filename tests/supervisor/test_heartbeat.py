@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections.abc import AsyncGenerator, Generator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
@@ -26,6 +27,7 @@ from tests.supervisor.running import Lines, submitted, supervising
 
 BEAT = "/tasks/heartbeat"
 BLOCKS = """
+import asyncio
 import time
 from contract import events, states
 from stateous import on_state
@@ -33,6 +35,8 @@ from stateous import on_state
 @on_state(states.draft)
 async def draft(ctx):
     if ctx.token == "BLOCKS":
+        # Meanwhile the supervisor asks for another task: it has room for one.
+        await asyncio.sleep(1)
         time.sleep(3)
         until = time.monotonic() + 3
         while time.monotonic() < until:
@@ -53,6 +57,7 @@ def test_a_routine_that_blocks_the_loop_and_computes_keeps_its_lease(tmp_path: P
         client.start("BLOCKS", {"title": "x"})
         with supervise(folder) as running:
             running.says(r"task 1: draft of BLOCKS, attempt 1")
+            time.sleep(2)
             client.start("WAITS", {"title": "x"})
             # What is granted meanwhile is nobody's to begin: it is given back, and begun later.
             running.says(r"a routine blocks the loop of the supervisor")
