@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import structlog
 
@@ -84,6 +84,13 @@ class Claiming:
         """Answer everybody who waits, and let nobody wait from now on."""
         self._may_wait = False
         self._waiters.hurry()
+
+    def end_waits_of(self, supervisors: Iterable[str]) -> None:
+        """Answer the claims of these that wait: who let a lease end may sleep, or be cut off, and would let the next one end.
+
+        Who is there all the same asks again.
+        """
+        self._waiters.hurry_those_of(supervisors)
 
     async def end(self, supervisor: str, request: str) -> None:
         """End the claim of this request: it gets nothing. Returns when what it was granted is on disk.

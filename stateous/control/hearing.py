@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 
 from stateous.control.claiming import Claiming
@@ -32,6 +32,10 @@ class Ears:
     def timer_set(self, due: datetime) -> None:
         """Whoever runs the clock fires it."""
         self._ticker.hear(due)
+
+    def supervisors_gone(self, supervisors: Iterable[str]) -> None:
+        """They may wait here."""
+        self._claims.end_waits_of(supervisors)
 
     def inbox_filled(self) -> None:
         """Whoever runs the clock empties it."""

@@ -61,7 +61,12 @@ class Plane:
         self._attendance = Attendance(store)
         self.inbox = Inbox(store, self._lane)
         self.ticker = Ticker(
-            store, self._lane, clock=clock, lease_for=rules.lease_for, taken=self._clock_taken
+            store,
+            self._lane,
+            clock=clock,
+            lease_for=rules.lease_for,
+            taken=self._clock_taken,
+            gone=self._supervisors_gone,
         )
         self._timekeeper = Timekeeper(store, clock)
         self._ears = Ears(
@@ -97,6 +102,10 @@ class Plane:
 
     def _clock_taken(self) -> None:
         self._ears.anything()
+
+    def _supervisors_gone(self, supervisors: frozenset[str]) -> None:
+        self._ears.supervisors_gone(supervisors)
+        self._store.notify({}, gone=supervisors)
 
     def _timer_set(self, due: datetime) -> None:
         self.ticker.expect(due)

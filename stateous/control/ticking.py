@@ -33,6 +33,10 @@ def _nobody() -> None:
     """Nobody is to be told."""
 
 
+def _nobody_of(_supervisors: frozenset[str]) -> None:
+    """Nobody is to be told of them."""
+
+
 def _first(*moments: datetime | None) -> datetime | None:
     return min((moment for moment in moments if moment is not None), default=None)
 
@@ -42,7 +46,7 @@ class Ticker:
 
     Commands of tokens that are locked elsewhere are long on their way. When nothing else has come back for
     `PATIENCE` seconds the tick is over, and the next ones pass over them. `taken` is told when the clock becomes
-    ours.
+    ours, `gone` of the supervisors whose leases are over, before the leases are ended.
     """
 
     def __init__(
@@ -53,11 +57,13 @@ class Ticker:
         clock: Callable[[], datetime],
         lease_for: timedelta,
         taken: Callable[[], None] = _nobody,
+        gone: Callable[[frozenset[str]], None] = _nobody_of,
     ) -> None:
         self._store = store
         self._lane = lane
         self._clock = clock
         self._taken = taken
+        self._gone = gone
         # A lease that begins now is seen before it can end.
         self._looks_every = min(timedelta(seconds=TICK_EVERY), lease_for)
         self._is_ours = False
@@ -165,8 +171,10 @@ class Ticker:
         decided = 0
         while True:
             tasks = await self._store.leases_over(now, limit=self._page)
+            if tasks:
+                self._gone(frozenset(supervisor for _, _, supervisor in tasks))
             ended = await self._submit(
-                [(EndLease(task), root) for task, root in tasks], joins=joins
+                [(EndLease(task), root) for task, root, _ in tasks], joins=joins
             )
             decided += ended
             if len(tasks) < CHUNK or not ended:

@@ -111,7 +111,7 @@ class Waiters:
             for waiter in self._by_queue.get(queue, ()):
                 if left <= 0:
                     break
-                if not waiter.called:
+                if waiter.waits and not waiter.called:
                     waiter.call(queue)
                     left -= waiter.claim.max
             if left > 0:
@@ -123,6 +123,13 @@ class Waiters:
         for queue in queues:
             for waiter in self._by_queue.get(queue, ()):
                 waiter.call(queue)
+
+    def hurry_those_of(self, supervisors: Iterable[str]) -> None:
+        """Let the claims of these supervisors wait no longer."""
+        of = frozenset(supervisors)
+        for waiter in self._all:
+            if waiter.claim.supervisor in of:
+                waiter.hurry()
 
     def hurry(self) -> None:
         """Let nobody wait any longer."""

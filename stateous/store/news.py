@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Protocol
 
@@ -18,12 +18,13 @@ LONGEST = 7999
 class News(msgspec.Struct, frozen=True, omit_defaults=True):
     """What one control plane tells. `ready`: how many tasks of each queue; None: in any queue there may be some.
 
-    `due`: a timer is due then.
+    `due`: a timer is due then. `gone`: supervisors whose leases ended.
     """
 
     sender: str = msgspec.field(default="", name="from")
     ready: dict[str, int] | None = None
     due: datetime | None = None
+    gone: frozenset[str] = frozenset()
 
 
 class Listener(Protocol):
@@ -35,6 +36,10 @@ class Listener(Protocol):
 
     def timer_set(self, due: datetime) -> None:
         """A timer is due then."""
+        ...
+
+    def supervisors_gone(self, supervisors: Iterable[str]) -> None:
+        """These supervisors let leases end."""
         ...
 
     def inbox_filled(self) -> None:
@@ -51,7 +56,8 @@ def together(one: News | None, other: News) -> News:
     if one is None:
         return other
     dues = [due for due in (one.due, other.due) if due is not None]
-    return News(other.sender, _sum(one.ready, other.ready), min(dues, default=None))
+    ready = _sum(one.ready, other.ready)
+    return News(other.sender, ready, min(dues, default=None), one.gone | other.gone)
 
 
 def _sum(one: dict[str, int] | None, other: dict[str, int] | None) -> dict[str, int] | None:
@@ -79,6 +85,9 @@ def tell(listener: Listener, text: str, *, own: str) -> None:
         news = News()
     if news.sender and news.sender == own:
         return
+    # Before anything that is ready: they are not to have it.
+    if news.gone:
+        listener.supervisors_gone(news.gone)
     if news.ready is None:
         listener.anything()
     elif news.ready:

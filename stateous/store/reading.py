@@ -79,9 +79,9 @@ class Reading(ABC):
         asked = {"passed": list(passed), "limit": limit, "bytes": size, "largest": LARGEST_BODY}
         return [InboxRow(*row) for row in await self._rows("inbox_look", asked)]
 
-    async def leases_over(self, now: datetime, *, limit: int) -> list[tuple[int, str]]:
+    async def leases_over(self, now: datetime, *, limit: int) -> list[tuple[int, str, str]]:
         found = await self._rows("leases_over", {"now": time_text(now), "limit": limit})
-        return [(row[0], row[1]) for row in found]
+        return [(row[0], row[1], row[2]) for row in found]
 
     async def lease_next(self) -> datetime | None:
         return latest_of((await self._rows("lease_next"))[0])

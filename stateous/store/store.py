@@ -181,7 +181,7 @@ class Store(Protocol):
         """The supervisor's last claim that had a request id, and what it was given; None if there was none."""
         ...
 
-    async def leases_over(self, now: datetime, *, limit: int) -> list[tuple[int, str]]:
+    async def leases_over(self, now: datetime, *, limit: int) -> list[tuple[int, str, str]]:
         """Claimed tasks whose lease ended before `now`, by id: each with the top token of its family."""
         ...
 
@@ -210,10 +210,16 @@ class Store(Protocol):
         """Tell the listener from now on what other processes say, until the store is closed. SQLite hears none."""
         ...
 
-    def notify(self, ready: Mapping[str, int] | None, *, due: datetime | None = None) -> None:
-        """Tell the others, if there may be some, that so many tasks of each queue are ready, or that a timer is due.
+    def notify(
+        self,
+        ready: Mapping[str, int] | None,
+        *,
+        due: datetime | None = None,
+        gone: frozenset[str] = frozenset(),
+    ) -> None:
+        """Tell the others, if there may be some, that so many tasks of each queue are ready, or a timer is due.
 
-        None for `ready`: any queue may have some. Nobody waits for it; what comes together is told together.
+        `gone`: supervisors that let leases end. None for `ready`: any queue may have some. Nobody waits for it; what comes together is told together.
         """
         ...
 

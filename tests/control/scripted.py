@@ -28,7 +28,13 @@ class ScriptedStore:
         self.told: list[Mapping[str, int]] = []
         """What a lane over this store told of tasks that became ready."""
 
-    def notify(self, ready: Mapping[str, int] | None, *, due: datetime | None = None) -> None:
+    def notify(
+        self,
+        ready: Mapping[str, int] | None,
+        *,
+        due: datetime | None = None,
+        gone: frozenset[str] = frozenset(),
+    ) -> None:
         """Nobody else is there to be told."""
 
     async def batch_decide(self, batch: Batch, *, wait_for: float | None = None) -> None:

@@ -199,6 +199,20 @@ async def test_whatever_makes_a_task_ready_is_answered_to_who_waits(
     assert plane.waiting == 0
 
 
+async def test_who_let_a_lease_end_is_not_given_the_task_again_by_the_claim_it_left_waiting(
+    plane: Plane, clock: Clock
+) -> None:
+    trigger = await the_end_of_a_lease(plane, clock)
+    asleep_since, awake = waits(plane, claim(by="box")), waits(plane, claim())
+    await asleep(plane, asleep_since, awake)
+    await trigger
+    assert await granted(asleep_since) == []
+    assert [grant.attempt for grant in await granted(awake)] == [2]
+    # Whoever is there all the same asks again.
+    await start(plane, "NEW")
+    assert [grant.token for grant in await granted(waits(plane, claim(by="box")))] == ["NEW"]
+
+
 async def test_a_manual_clock_wakes_who_waits_and_waits_take_real_time(database: Database) -> None:
     plane = await open_plane(graph=parse_graph(GRAPH), db=database.url, clock=ManualClock())
     try:

@@ -30,11 +30,11 @@ class FailingStore(ScriptedStore):
         self.ticks = 0
         self.looked = asyncio.Event()
 
-    async def leases_over(self, now: datetime, *, limit: int) -> list[tuple[int, str]]:
+    async def leases_over(self, now: datetime, *, limit: int) -> list[tuple[int, str, str]]:
         self.ticks += 1
         if self.ticks == 1:
             raise RuntimeError("the database is away")
-        return [(999, "gone")]
+        return [(999, "gone", "box")]
 
     async def clock_try(self) -> bool:
         return True
@@ -91,7 +91,13 @@ class Clockwork(ScriptedStore):
         self.planned = asyncio.Semaphore(0)
         self.fired = asyncio.Event()
 
-    def notify(self, ready: Mapping[str, int] | None, *, due: datetime | None = None) -> None:
+    def notify(
+        self,
+        ready: Mapping[str, int] | None,
+        *,
+        due: datetime | None = None,
+        gone: frozenset[str] = frozenset(),
+    ) -> None:
         self.said.append((ready, due))
 
     async def clock_try(self) -> bool:
@@ -108,7 +114,7 @@ class Clockwork(ScriptedStore):
         self.planned.release()
         return self.timer
 
-    async def leases_over(self, now: datetime, *, limit: int) -> list[tuple[int, str]]:
+    async def leases_over(self, now: datetime, *, limit: int) -> list[tuple[int, str, str]]:
         self.asked.append("leases_over")
         return []
 

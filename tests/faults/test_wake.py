@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
+from datetime import timedelta
 from typing import Any
 
 import msgspec
@@ -14,7 +15,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from stateous.control import claiming, inbox, ticking
 from stateous.control.claiming import Claiming
-from stateous.control.compose import open_plane
+from stateous.control.compose import LEASE_FOR, open_plane
 from stateous.control.plane import Plane
 from stateous.control.waiters import Waiter
 from stateous.engine.answers import Granted
@@ -61,9 +62,13 @@ def nobody_looks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @asynccontextmanager
-async def served(database: Database, mode: Mode = "alone") -> AsyncGenerator[Plane]:
+async def served(
+    database: Database, mode: Mode = "alone", lease_for: timedelta = LEASE_FOR
+) -> AsyncGenerator[Plane]:
     """A control plane that listens."""
-    plane = await open_plane(graph=parse_graph(GRAPH), db=database.url, mode=mode)
+    plane = await open_plane(
+        graph=parse_graph(GRAPH), db=database.url, mode=mode, lease_for=lease_for
+    )
     try:
         yield plane
     finally:
@@ -72,12 +77,13 @@ async def served(database: Database, mode: Mode = "alone") -> AsyncGenerator[Pla
 
 @asynccontextmanager
 async def replicas(
-    database: Database, count: int = 2, *, beside: int = 0
+    database: Database, count: int = 2, *, beside: int = 0, lease_for: timedelta = LEASE_FOR
 ) -> AsyncGenerator[list[Plane]]:
     """Control planes that serve together, and with those `beside` them all listen; the first runs the clock."""
     async with AsyncExitStack() as stack:
         planes = [
-            await stack.enter_async_context(served(database, "replica")) for _ in range(count)
+            await stack.enter_async_context(served(database, "replica", lease_for))
+            for _ in range(count)
         ]
         async with program(database) as watching:
             await until_listening(watching, count + beside)
@@ -177,6 +183,18 @@ async def test_who_is_called_and_hangs_up_passes_its_call_on_to_another_replica(
             assert await granted(waiting) == ["T"]
         else:
             waiting.cancel()
+
+
+async def test_who_let_a_lease_end_waits_at_no_replica_for_the_next_task(
+    postgres: Database,
+) -> None:
+    async with replicas(postgres, lease_for=timedelta(seconds=1)) as (one, other):
+        await one.submit(Start("T", {}))
+        assert await granted(waits(one)) == ["T"]
+        left, awake = waits(other), waits(other, name="awake")
+        await until_waiting(other, 2)
+        assert await granted(left) == []
+        assert await granted(awake) == ["T"]
 
 
 async def test_a_timer_that_another_replica_sets_is_fired_and_wakes_who_waits(

@@ -243,7 +243,7 @@ async def test_leases_are_over_strictly_after_their_end(store: Store) -> None:
     assert await store.leases_over(AT, limit=9) == []
     later = AT + timedelta(microseconds=1)
     over = await store.leases_over(later, limit=9)
-    assert [task for task, _ in over] == [1, 2]
+    assert over == [(1, "T-1", "s"), (2, "T-2", "s")]
     assert await store.leases_over(later, limit=1) == over[:1]
 
 

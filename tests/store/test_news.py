@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -25,6 +25,9 @@ class Heard:
     def timer_set(self, due: datetime) -> None:
         self.told.append(due)
 
+    def supervisors_gone(self, supervisors: Iterable[str]) -> None:
+        self.told.append(set(supervisors))
+
     def inbox_filled(self) -> None:
         self.told.append("inbox")
 
@@ -44,6 +47,9 @@ def test_what_is_said_is_heard() -> None:
     ]
     assert heard(news_text(News("them", {}, NOON))) == [NOON]
     assert heard(news_text(News("them", {"draft": 2}, NOON))) == [{"draft": 2}, NOON]
+    gone = News("them", {"draft": 2}, NOON, frozenset({"box", "bux"}))
+    # Who is gone is not to have what is ready.
+    assert heard(news_text(gone)) == [{"box", "bux"}, {"draft": 2}, NOON]
     assert heard(news_text(News("them"))) == ["anything"]
     assert heard("inbox") == ["inbox"]
 
@@ -68,6 +74,8 @@ def test_what_is_said_together_is_the_sum_and_the_earliest() -> None:
     assert together(first, News("us", {"draft": 2}, NOON)) == News(
         "us", {"draft": 3, "review": 1}, NOON
     )
+    gone = frozenset({"box"})
+    assert together(News("us", {}, gone=gone), News("us", {}, NOON)) == News("us", {}, NOON, gone)
     assert together(first, News("us")) == News("us", None, later)
     assert together(News("us"), News("us", {"draft": 1})) == News("us")
 

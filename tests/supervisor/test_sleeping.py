@@ -17,7 +17,7 @@ from stateous.client import AsyncClient
 from stateous_supervisor.outbox import Outbox
 from tests.e2e.processes import Running
 from tests.supervisor.processes import exit_code, make_folder, says, supervise
-from tests.supervisor.proxy import CUT, Late, Proxy, proxying
+from tests.supervisor.proxy import Late, Proxy, proxying
 from tests.supervisor.running import Box, submitted, supervising
 
 ROUTINES = """
@@ -51,8 +51,6 @@ async def proxy(url: str) -> AsyncGenerator[Proxy]:
 async def folder(proxy: Proxy, client: AsyncClient, tmp_path: Path) -> Path:
     checksum = (await client.health()).checksum
     made = make_folder(tmp_path / "box", proxy.url, checksum=checksum, routines=ROUTINES)
-    # With one task at once nobody waits for another: it would be granted to whoever sleeps.
-    (made / "stateous.yaml").write_text(f"url: {proxy.url}\nname: box\ntasks: 1\n")
     return made
 
 
@@ -100,7 +98,6 @@ async def test_a_report_that_was_on_its_way_is_refused(
     other = Other(url, tmp_path / "other")
     with supervise(folder) as running:
         await says(running, r"task 1: draft of A, attempt 1")
-        proxy.always("/tasks/claim", CUT)
         (folder / "go").touch()
         async with asyncio.timeout(30):
             await late.reached.wait()

@@ -141,11 +141,17 @@ class PostgresStore(Reading):
     def listen(self, listener: Listener) -> None:
         self._listening = Listening(self._place, listener, own=self._replica)
 
-    def notify(self, ready: Mapping[str, int] | None, *, due: datetime | None = None) -> None:
+    def notify(
+        self,
+        ready: Mapping[str, int] | None,
+        *,
+        due: datetime | None = None,
+        gone: frozenset[str] = frozenset(),
+    ) -> None:
         # Alone there is nobody else whose supervisors could wait.
         if self._replica:
             said = None if ready is None else dict(ready)
-            self._notifying.say(News(self._replica, said, due))
+            self._notifying.say(News(self._replica, said, due, gone))
 
     async def clock_read(self) -> datetime | None:
         return latest_of((await self._reads.rows("clock_read"))[0])

@@ -139,7 +139,13 @@ class SqliteStore(Reading):
     def listen(self, listener: Listener) -> None:
         """Nobody else is there to be heard."""
 
-    def notify(self, ready: Mapping[str, int] | None, *, due: datetime | None = None) -> None:
+    def notify(
+        self,
+        ready: Mapping[str, int] | None,
+        *,
+        due: datetime | None = None,
+        gone: frozenset[str] = frozenset(),
+    ) -> None:
         """Nobody else is there to be told."""
 
     async def clock_read(self) -> datetime | None:
