@@ -33,7 +33,11 @@ LONG = 60.0
 """Seconds that no test waits: who waits so long is woken."""
 
 GRAPH: Json = main(
-    {"a": {"emits": ["go"]}, "b": {"emits": ["go"]}, "pause": {"emits": [], "timeout": "1s"}},
+    {
+        "a": {"emits": ["go"], "retries": 1},
+        "b": {"emits": ["go"]},
+        "pause": {"emits": [], "timeout": "1s"},
+    },
     [
         ("__start__", "a"),
         ("a", "b", "go"),
