@@ -71,6 +71,13 @@ def serve(  # noqa: PLR0913 - the options are read from the signature
             help="Serve the database together with others that were started so; on Postgres.",
         ),
     ] = False,
+    no_migrate: Annotated[
+        bool,
+        typer.Option(
+            "--no-migrate",
+            help="Make and upgrade no tables: refuse to serve when they are not up to date.",
+        ),
+    ] = False,
     clock: Annotated[
         Literal["system", "manual"],
         typer.Option(help="Real time; or, for tests, a time that only stateous clock moves."),
@@ -92,6 +99,7 @@ def serve(  # noqa: PLR0913 - the options are read from the signature
         db=db,
         schema=schema,
         mode=mode,
+        migrates=not no_migrate,
         lease_for=lease_for,
         hold_for=hold_for,
         supervise=supervise,

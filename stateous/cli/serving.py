@@ -37,6 +37,7 @@ class Serving(msgspec.Struct, frozen=True, kw_only=True):
     db: str
     schema: str
     mode: Literal["alone", "standby", "replica"]
+    migrates: bool
     lease_for: timedelta
     hold_for: timedelta | None
     supervise: Path | None
@@ -91,6 +92,7 @@ class Serving(msgspec.Struct, frozen=True, kw_only=True):
             lease_for=self.lease_for,
             clock=ManualClock() if self.clock == "manual" else None,
             mode=self.mode,
+            migrates=self.migrates,
             hold_for=self.hold_for,
         )
         async with Race() as race:

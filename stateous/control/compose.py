@@ -25,7 +25,7 @@ FIRST_REST = 0.002
 LONGEST_REST = 0.05
 
 
-async def open_plane(
+async def open_plane(  # noqa: PLR0913 - all that one may be made with
     *,
     graph: Graph,
     db: str,
@@ -34,6 +34,7 @@ async def open_plane(
     serving: str | None = None,
     clock: Callable[[], datetime] | None = None,
     mode: Mode = "alone",
+    migrates: bool = True,
     hold_for: timedelta | None = None,
 ) -> Plane:
     """Open the database, check the graph against the one on record, and start the lanes and the clock.
@@ -41,11 +42,12 @@ async def open_plane(
     With the mode `standby` this takes as long as another control plane serves the database. `hold_for` is how
     long the database is kept for this one when it gives no sign of life. A ManualClock begins at the later of
     real time and the last time that the database knows of; a SystemClock is set by the database's.
+    Without `migrates` no table is made or altered.
     Raises CannotOpen with one sentence. `Plane.stop` closes everything again.
     """
     clock = clock or SystemClock()
     store = open_store(db, schema=schema, clock=clock, hold_for=hold_for)
-    await store.open(mode=mode, candidate=_candidate(graph, serving or _name()))
+    await store.open(mode=mode, candidate=_candidate(graph, serving or _name()), migrates=migrates)
     plane = Plane(
         rules=Rules(graph=graph, lease_for=lease_for), store=store, clock=clock, rest_for=_rest_for
     )

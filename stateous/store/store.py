@@ -103,11 +103,18 @@ class InboxRow(msgspec.Struct, frozen=True):
 class Store(Protocol):
     """A database with Stateous's schema. Times are aware UTC datetimes."""
 
-    async def open(self, *, mode: Mode = "alone", candidate: Candidate | None = None) -> None:
+    async def open(
+        self,
+        *,
+        mode: Mode = "alone",
+        candidate: Candidate | None = None,
+        migrates: bool = True,
+    ) -> None:
         """Take the hold, make or upgrade the tables, raise the epoch, put the candidate's graph on record.
 
         A `standby` waits until nobody else has the hold. A `replica` shares it: it joins its equals, whose
-        epoch it takes over, or is the first. Without a candidate no graph is looked at.
+        epoch it takes over, or is the first. Without a candidate no graph is looked at. One that does not
+        migrate needs no right to make tables, and is refused when they are not of the newest version.
         Raises CannotOpen (another control plane serves, a newer schema, another graph, cannot connect, ...).
         """
         ...

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from stateous.store.passwords import without_password_of
 from stateous.store.store import CannotOpen, Store
+from stateous.store.upkeep import Upkeep
 
 SCHEMA_NAME = re.compile(r"(?!pg_|information_schema\Z)[A-Za-z_][A-Za-z0-9_]{0,56}")
 """What a schema may be called: an identifier that needs no thought in psql, and none of Postgres's own. The
@@ -30,21 +31,41 @@ def open_store(
     `sqlite:///file` is beside the working directory, `sqlite:////file` is absolute; a `postgresql://` URL
     goes to libpq as it is. Raises CannotOpen when the URL or the schema's name cannot be used.
     """
+    path = _checked(url, schema)
+    if path is not None:
+        from stateous.store.sqlite.store import SqliteStore  # noqa: PLC0415 - one of the two
+
+        return SqliteStore(path, clock=clock, hold_for=hold_for)
+    from stateous.store.postgres.store import PostgresStore  # noqa: PLC0415 - one of the two
+
+    return PostgresStore(url, schema=schema, clock=clock, hold_for=hold_for)
+
+
+def open_upkeep(url: str, *, schema: str = "stateous") -> Upkeep:
+    """What looks after the tables of the database of this URL. Raises CannotOpen as `open_store`."""
+    path = _checked(url, schema)
+    if path is not None:
+        from stateous.store.sqlite.upkeep import SqliteUpkeep  # noqa: PLC0415 - one of the two
+
+        return SqliteUpkeep(path)
+    from stateous.store.postgres.upkeep import PostgresUpkeep  # noqa: PLC0415 - one of the two
+
+    return PostgresUpkeep(url, schema=schema)
+
+
+def _checked(url: str, schema: str) -> Path | None:
+    """The SQLite file that the URL names; None: it is Postgres's. Raises CannotOpen."""
     scheme, separator, rest = url.partition("://")
     match scheme if separator else "":
         case "sqlite":
-            from stateous.store.sqlite.store import SqliteStore  # noqa: PLC0415 - one of the two
-
-            return SqliteStore(_sqlite_path(rest), clock=clock, hold_for=hold_for)
+            return _sqlite_path(rest)
         case "postgresql" | "postgres":
             if not SCHEMA_NAME.fullmatch(schema):
                 raise CannotOpen(
                     f"{schema!r} cannot be a schema: use letters, digits and _, at most 57 characters, "
                     "and no name of Postgres's own"
                 )
-            from stateous.store.postgres.store import PostgresStore  # noqa: PLC0415 - one of the two
-
-            return PostgresStore(url, schema=schema, clock=clock, hold_for=hold_for)
+            return None
         case _:
             raise CannotOpen(
                 f"cannot open {without_password_of(url, url)!r}: "

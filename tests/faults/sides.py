@@ -45,7 +45,13 @@ class Beside(PostgresStore):
     So two of them stand to each other as two connections of one control plane do, only with more of them.
     """
 
-    async def open(self, *, mode: Mode = "alone", candidate: Candidate | None = None) -> None:
+    async def open(
+        self,
+        *,
+        mode: Mode = "alone",
+        candidate: Candidate | None = None,
+        migrates: bool = True,
+    ) -> None:
         await self._reads.open()
         found = await self._reads.rows("graph_read")
         self._hold.epoch = found[0][4]

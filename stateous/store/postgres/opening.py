@@ -9,12 +9,12 @@ from datetime import datetime
 import psycopg
 import structlog
 
-from stateous.store.migrate import is_up_to_date, known_versions
+from stateous.store.migrate import is_up_to_date, known_versions, why_not_served
 from stateous.store.postgres.hold import Hold
 from stateous.store.postgres.holders import holders_of, names_renew
 from stateous.store.postgres.load import run
 from stateous.store.postgres.session import Place, reason_of
-from stateous.store.postgres.tables import make_tables, version_of
+from stateous.store.postgres.tables import check_room, check_tables, make_tables, version_of
 from stateous.store.serving import (
     NO_ROW,
     TAKEN_MEANWHILE,
@@ -46,7 +46,10 @@ log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 
 class Opening:
-    """How one control plane comes to serve a schema. Without a candidate no graph is looked at or recorded."""
+    """How one control plane comes to serve a schema. Without a candidate no graph is looked at or recorded.
+
+    One that does not migrate serves tables of the newest version only, and makes none.
+    """
 
     def __init__(
         self,
@@ -55,12 +58,14 @@ class Opening:
         *,
         mode: Mode,
         candidate: Candidate | None,
+        migrates: bool,
         clock: Callable[[], datetime],
     ) -> None:
         self._place = place
         self._hold = hold
         self._mode: Mode = mode
         self._candidate = candidate
+        self._migrates = migrates
         self._clock = clock
         self._waits = False
 
@@ -106,7 +111,7 @@ class Opening:
     async def _look_ahead(self) -> None:
         """Say for whom we wait, and what would keep us from serving. Raises CannotOpen if nothing can change that."""
         log.info("hold.waits", reason=await self._who_serves())
-        if is_up_to_date(await version_of(self._hold.connection, self._place.schema)):
+        if self._is_newest(await version_of(self._hold.connection, self._place.schema)):
             reason = await self._why_not_first()
             if reason is not None:
                 log.warning("hold.would_be_refused", reason=reason)
@@ -137,19 +142,28 @@ class Opening:
     async def _begin(self) -> None:
         hold = self._hold
         version = await version_of(hold.connection, self._place.schema)
-        is_newest = is_up_to_date(version)
-        if version is not None and not is_newest:
+        is_newest = self._is_newest(version)
+        if version is None:
+            await check_room(hold.connection)
+        elif not is_newest:
             # Whoever served with the older tables, and may not know yet that it lost the hold, must not
             # write while they are altered.
             await hold.raise_epoch()
         if not is_newest:
             await make_tables(self._place, hold.connection)
+        await check_tables(hold.connection)
         reason = await self._why_not_first()
         if reason is not None:
             raise CannotOpen(reason)
         if not hold.is_held:
             await hold.raise_epoch()
         await self._record()
+
+    def _is_newest(self, version: str | None) -> bool:
+        """Whether nothing is to be made. Raises CannotOpen when something is, and it is not ours to make."""
+        if not self._migrates and (reason := why_not_served(version)) is not None:
+            raise CannotOpen(reason)
+        return is_up_to_date(version)
 
     async def _why_not_first(self) -> str | None:
         if self._candidate is None:

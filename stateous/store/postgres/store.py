@@ -84,12 +84,23 @@ class PostgresStore(Reading):
     def is_serving(self) -> bool:
         return self._hold.is_held
 
-    async def open(self, *, mode: Mode = "alone", candidate: Candidate | None = None) -> None:
+    async def open(
+        self,
+        *,
+        mode: Mode = "alone",
+        candidate: Candidate | None = None,
+        migrates: bool = True,
+    ) -> None:
         name = candidate.name if candidate is not None else ""
         self._hold.name = session_name(mode, name)
         self._replica = name if mode == "replica" else ""
         opening = Opening(
-            self._place, self._hold, mode=mode, candidate=candidate, clock=self._clock
+            self._place,
+            self._hold,
+            mode=mode,
+            candidate=candidate,
+            migrates=migrates,
+            clock=self._clock,
         )
         try:
             await opening.run()

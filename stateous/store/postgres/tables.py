@@ -3,20 +3,37 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 
 import psycopg
+import structlog
 from psycopg import sql
 
 from stateous.store import migrate
-from stateous.store.postgres.session import Connection, Place
+from stateous.store.contents import (
+    damage_sentence,
+    foreign_sentence,
+    is_needed,
+    missing_of,
+    ours_of,
+)
+from stateous.store.postgres import functions, views
+from stateous.store.postgres.load import run
+from stateous.store.postgres.session import Connection, Place, reason_of
 from stateous.store.scripts import VERSION_TABLE
+from stateous.store.store import CannotOpen
 
-_TRIES = 10
-_REST = 1.0
+TRIES = 10
+"""How often locks on the tables are tried to be had, before an upgrade gives up."""
+
+REST = 1.0
+"""How long others may work between two of these tries (seconds)."""
+
+log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 
 async def version_of(connection: Connection, schema: str) -> str | None:
-    """The version of the tables in this schema, None when there are none. Raises psycopg.Error."""
+    """The version of the tables in this schema, None when there are none. Raises psycopg.Error, CannotOpen."""
     cursor = await connection.execute(
         "select to_regclass(%s) is not null", (f'"{schema}".{VERSION_TABLE}',)
     )
@@ -26,33 +43,85 @@ async def version_of(connection: Connection, schema: str) -> str | None:
     cursor = await connection.execute(
         sql.SQL("select version_num from {}").format(sql.Identifier(schema, VERSION_TABLE))
     )
-    row = await cursor.fetchone()
-    return None if row is None else row[0]
+    return migrate.the_version(await cursor.fetchall())
+
+
+async def contents_of(connection: Connection) -> list[str]:
+    """What is in the schema and in that of its views, each thing as a line. Raises psycopg.Error."""
+    cursor = await run(connection, "contents_read")
+    return ours_of(row[0] for row in await cursor.fetchall())
+
+
+async def check_tables(connection: Connection) -> None:
+    """Raise CannotOpen when tables of the newest version lack what is needed to serve. Raises psycopg.Error."""
+    missing = missing_of("postgres", await contents_of(connection))
+    if any(map(is_needed, missing)):
+        raise CannotOpen(damage_sentence(missing))
+
+
+async def check_room(connection: Connection) -> None:
+    """Raise CannotOpen when something is where the first version is to be made. Raises psycopg.Error."""
+    reason = foreign_sentence("postgres", await contents_of(connection))
+    if reason is not None:
+        raise CannotOpen(reason)
 
 
 async def make_tables(place: Place, connection: Connection) -> None:
     """Bring the schema up to date; `connection` has the hold. Raises psycopg.Error, CannotOpen."""
-    cursor = await connection.execute(
-        "select 1 from pg_namespace where nspname = %s", (place.schema,)
-    )
-    if await cursor.fetchone() is None:
-        await connection.execute(sql.SQL("create schema {}").format(sql.Identifier(place.schema)))
-    for tried in range(1, _TRIES + 1):
+
+    def upgrade() -> None:
+        migrate.upgrade(
+            url="postgresql+psycopg://", schema=place.schema, connect=place.connect_blocking
+        )
+
+    await _at_a_quiet_moment(upgrade, connection)
+
+
+async def make_again(place: Place, connection: Connection) -> None:
+    """Make the views for people and the functions for programs as they are written now.
+
+    Raises psycopg.Error, CannotOpen.
+    """
+
+    def make() -> None:
+        with place.connect_blocking() as blocking, blocking.cursor() as cursor:
+            views.renew(cursor)
+            functions.make(cursor)
+
+    await _at_a_quiet_moment(make, connection)
+
+
+async def _at_a_quiet_moment(change: Callable[[], None], connection: Connection) -> None:
+    """Run a change of the schema, once nobody uses what it alters. Each try is one transaction.
+
+    A try waits for a lock for a short time only, for whoever asks for the table meanwhile queues up behind it.
+    """
+    for tried in range(1, TRIES + 1):
         try:
-            await asyncio.to_thread(
-                migrate.upgrade,
-                url="postgresql+psycopg://",
-                schema=place.schema,
-                connect=place.connect_blocking,
-            )
+            await asyncio.to_thread(change)
             return
-        except Exception as error:
-            # Somebody reads a table that is to be altered: lock_timeout is short so that nobody else
-            # queues up behind us, and we come back.
-            if not _is_lock_timeout(error) or tried == _TRIES:
-                raise
-            await asyncio.sleep(_REST)
+        except psycopg.errors.LockNotAvailable:
+            users = await _who_uses(connection)
+            if tried == TRIES:
+                raise CannotOpen(
+                    f"the tables could not be changed, for they are in use{users}, and nothing was: "
+                    "end those transactions, or try again later"
+                ) from None
+            log.warning("tables.in_use", reason=f"they are to be changed and are in use{users}")
+            await asyncio.sleep(REST)
+        except psycopg.errors.InsufficientPrivilege as error:
+            raise CannotOpen(
+                f"this role may not change the tables ({reason_of(error)}): "
+                "run stateous db upgrade as the role that owns them"
+            ) from None
 
 
-def _is_lock_timeout(error: Exception) -> bool:
-    return isinstance(error, psycopg.errors.LockNotAvailable)
+async def _who_uses(connection: Connection) -> str:
+    """The sessions that have a lock on something in the schema, to be put into a sentence."""
+    cursor = await run(connection, "users_read")
+    rows = await cursor.fetchall()
+    return f" by {', '.join(_session(*row) for row in rows)}" if rows else ""
+
+
+def _session(pid: int, name: str | None) -> str:
+    return f"{name} (pid {pid})" if name else f"pid {pid}"

@@ -8,10 +8,10 @@ from datetime import datetime
 from math import ceil
 from pathlib import Path
 
-from stateous.store.migrate import is_up_to_date
+from stateous.store.migrate import is_up_to_date, why_not_served
 from stateous.store.rows import time_text
 from stateous.store.serving import NO_ROW, Candidate, OnRecord, serving_sentence, why_not_first
-from stateous.store.sqlite.files import make_tables, version_of
+from stateous.store.sqlite.files import check_room, check_tables, make_tables, version_of
 from stateous.store.sqlite.hold import Hold
 from stateous.store.sqlite.load import run
 from stateous.store.sqlite.transactions import transaction
@@ -19,7 +19,10 @@ from stateous.store.store import CannotOpen, NotCommitted
 
 
 class Opening:
-    """How one control plane comes to serve a file. Without a candidate no graph is looked at or recorded."""
+    """How one control plane comes to serve a file. Without a candidate no graph is looked at or recorded.
+
+    One that does not migrate serves tables of the newest version only, and makes none.
+    """
 
     def __init__(
         self,
@@ -28,20 +31,22 @@ class Opening:
         hold: Hold,
         *,
         candidate: Candidate | None,
+        migrates: bool,
         clock: Callable[[], datetime],
     ) -> None:
         self._path = path
         self._connection = connection
         self._hold = hold
         self._candidate = candidate
+        self._migrates = migrates
         self._clock = clock
 
     def make_tables(self) -> None:
         """Make the tables of a file that has none. Raises CannotOpen."""
         try:
             version = version_of(self._connection)
-            is_up_to_date(version)
-            if version is None:
+            if not self._is_newest(version) and version is None:
+                check_room(self._connection)
                 make_tables(self._path)
         except sqlite3.Error as error:
             raise self._cannot(error) from None
@@ -53,7 +58,9 @@ class Opening:
             left = self._hold.left(self._connection)
             if left:
                 return self._who_serves(left)
-            is_newest = is_up_to_date(version_of(self._connection))
+            is_newest = self._is_newest(version_of(self._connection))
+            if is_newest:
+                check_tables(self._connection)
         except sqlite3.Error as error:
             raise NotCommitted(f"cannot read the database: {error}", alone=False) from None
         with transaction(self._connection):
@@ -82,9 +89,16 @@ class Opening:
         )
         return why_not_first(self._candidate, on_record)
 
+    def _is_newest(self, version: str | None) -> bool:
+        """Whether nothing is to be made. Raises CannotOpen when something is, and it is not ours to make."""
+        if not self._migrates and (reason := why_not_served(version)) is not None:
+            raise CannotOpen(reason)
+        return is_up_to_date(version)
+
     def _upgrade(self) -> None:
         try:
             make_tables(self._path)
+            check_tables(self._connection)
         except sqlite3.Error as error:
             raise self._cannot(error) from None
         with transaction(self._connection):

@@ -59,11 +59,17 @@ class SqliteStore(Reading):
     def is_serving(self) -> bool:
         return self._writer.hold.is_held
 
-    async def open(self, *, mode: Mode = "alone", candidate: Candidate | None = None) -> None:
+    async def open(
+        self,
+        *,
+        mode: Mode = "alone",
+        candidate: Candidate | None = None,
+        migrates: bool = True,
+    ) -> None:
         if mode == "replica":
             raise CannotOpen(NEEDS_POSTGRES)
         try:
-            await self._write(partial(self._writer.open, candidate))
+            await self._write(partial(self._writer.open, candidate, migrates=migrates))
             await self._take(mode)
             self._reader = await self._on_reader(partial(connect, self._path, read_only=True))
         except BaseException as error:

@@ -19,9 +19,10 @@ from stateous.model.refusals import NotServing
 from stateous.store.beating import Beating
 from stateous.store.claiming import looks_of, queues_left, supervisors_of
 from stateous.store.gathering import Gathered
+from stateous.store.migrate import why_not_served
 from stateous.store.rows import json_text, seen_row, time_text
 from stateous.store.serving import Candidate
-from stateous.store.sqlite.files import identity_of, open_file
+from stateous.store.sqlite.files import identity_of, open_file, version_in
 from stateous.store.sqlite.hold import Hold
 from stateous.store.sqlite.load import Load, run
 from stateous.store.sqlite.opening import Opening
@@ -30,6 +31,7 @@ from stateous.store.store import (
     FORGOTTEN_AFTER,
     Batch,
     Beaten,
+    CannotOpen,
     ClaimBatch,
     NotCommitted,
     Seen,
@@ -65,12 +67,19 @@ class Writer:
             raise NotCommitted("the database is closed", alone=False)
         return self._connection
 
-    def open(self, candidate: Candidate | None) -> None:
+    def open(self, candidate: Candidate | None, *, migrates: bool) -> None:
         """Open the file, and make the tables of one that has none. Raises CannotOpen."""
+        if not migrates and (reason := why_not_served(version_in(self._path))) is not None:
+            raise CannotOpen(reason)
         self._connection = open_file(self._path)
         self._file = identity_of(self._path)
         self._opening = Opening(
-            self._path, self._connection, self.hold, candidate=candidate, clock=self._clock
+            self._path,
+            self._connection,
+            self.hold,
+            candidate=candidate,
+            migrates=migrates,
+            clock=self._clock,
         )
         self._opening.make_tables()
 
