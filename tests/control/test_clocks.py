@@ -58,10 +58,13 @@ async def now_of(database: Database) -> datetime:
 @pytest.mark.parametrize("minutes", MINUTES)
 async def test_a_wrong_clock_tells_the_databases_time(postgres: Database, minutes: float) -> None:
     clock = wrong_by(minutes)
+    first = await now_of(postgres)
     async with served(postgres, clock):
         before = await now_of(postgres)
         told = clock()
         after = await now_of(postgres)
+        ((since,),) = await raw(postgres, "select since from control_plane")
+    assert first < since < before
     assert before - timedelta(seconds=1) < told < after + timedelta(seconds=1)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from stateous.store.postgres.session import Place
 from stateous.store.store import Store
+from stateous.store.values import time_value
 from tests.databases import Database
 
 
@@ -33,6 +34,12 @@ async def raw(database: Database, statement: str) -> list[Any]:
         return await cursor.fetchall() if cursor.description else []
     finally:
         await connection.close()
+
+
+async def since_on_record(database: Database) -> str:
+    """Since when the database is served, as a sentence says it."""
+    ((since,),) = await raw(database, "select since from control_plane")
+    return time_value(since).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _raw_sqlite(url: str, statement: str) -> list[Any]:

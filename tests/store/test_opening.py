@@ -24,7 +24,7 @@ from stateous.store.serving import Candidate
 from stateous.store.store import CannotOpen, Store
 from stateous.store.urls import open_store
 from tests.databases import Clock, Database
-from tests.store.opened import opened, raw
+from tests.store.opened import opened, raw, since_on_record
 from tests.store.written import AT, WrittenClaims, entry, token, write
 
 IF_KILLED = re.compile(r"; if it was killed, try again in (30|29) seconds$")
@@ -68,7 +68,8 @@ async def test_a_served_database_says_who_serves_it(database: Database, clock: C
         with pytest.raises(CannotOpen) as caught:
             await database.store(clock).open(candidate=candidate("host:2:def"))
         assert said(caught) == (
-            "another control plane serves this database: host:1:abc since 2026-01-02T03:04:05Z"
+            "another control plane serves this database: host:1:abc since "
+            + await since_on_record(database)
         )
         assert store.is_serving
         await write(store, Changes(new_tokens=[token("T")]))

@@ -18,7 +18,7 @@ from stateous.store.serving import Candidate, Mode
 from stateous.store.store import CannotOpen, NotCommitted, Store
 from stateous.store.urls import open_store
 from tests.databases import Clock, Database
-from tests.store.opened import raw
+from tests.store.opened import raw, since_on_record
 from tests.store.test_hold import KILL_THE_HOLDS
 from tests.store.written import token, write
 
@@ -162,18 +162,50 @@ async def test_who_serves_alone_and_replicas_keep_each_other_out(
     postgres: Database, clock: Clock
 ) -> None:
     async with serving(postgres, clock, candidate("box:1:aa"), mode="alone"):
+        since = await since_on_record(postgres)
         assert await refusal(postgres, clock, candidate("box:2:bb"), mode="replica") == (
-            "another control plane serves this database: box:1:aa since 2026-01-02T03:04:05Z, and it "
+            f"another control plane serves this database: box:1:aa since {since}, and it "
             "shares it with nobody: stop it, then start every control plane with --replica"
         )
     async with (
         serving(postgres, clock, candidate("box:1:aa")),
         serving(postgres, clock, candidate("box:2:bb")),
     ):
+        since = await since_on_record(postgres)
         assert await refusal(postgres, clock, candidate("box:3:cc"), mode="alone") == (
-            "replicas serve this database: box:1:aa, box:2:bb since 2026-01-02T03:04:05Z: "
+            f"replicas serve this database: box:1:aa, box:2:bb since {since}: "
             "start this one with --replica, too, or stop all of them first"
         )
+
+
+async def test_of_replicas_those_are_named_that_live(postgres: Database, clock: Clock) -> None:
+    async with (
+        serving(postgres, clock, candidate("box:1:aa")),
+        serving(postgres, clock, candidate("box:2:bb")),
+        serving(postgres, clock, candidate("box:3:cc")),
+    ):
+        # The server ends the session of a process that was killed, too.
+        await raw(
+            postgres,
+            "select pg_terminate_backend(pid, 5000) from pg_stat_activity "
+            "where application_name = 'stateous replica bb'",
+        )
+        ((names, _),) = await raw(postgres, SERVING)
+        assert names == "box:1:aa, box:2:bb, box:3:cc"
+        said = await refusal(postgres, clock, candidate("box:4:dd"), mode="alone")
+        assert said.startswith("replicas serve this database: box:1:aa, box:3:cc since ")
+
+
+@pytest.mark.parametrize("mode", ["alone", "replica"])
+async def test_who_has_gone_is_not_named_for_who_has_begun(
+    postgres: Database, clock: Clock, mode: Mode
+) -> None:
+    async with serving(postgres, clock, candidate("box:1:aa"), mode="alone"):
+        # As it is before the new one has put itself on record.
+        await raw(postgres, "update control_plane set serving = 'box:0:zz'")
+        said = await refusal(postgres, clock, candidate("box:2:bb"), mode=mode)
+        assert said.startswith("another control plane serves this database")
+        assert "box:" not in said
 
 
 async def test_a_replica_that_was_cut_off_comes_back_or_is_fenced(

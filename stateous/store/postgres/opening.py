@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from datetime import datetime
 
 import psycopg
@@ -59,14 +58,12 @@ class Opening:
         mode: Mode,
         candidate: Candidate | None,
         migrates: bool,
-        clock: Callable[[], datetime],
     ) -> None:
         self._place = place
         self._hold = hold
         self._mode: Mode = mode
         self._candidate = candidate
         self._migrates = migrates
-        self._clock = clock
         self._waits = False
 
     async def run(self) -> None:
@@ -130,9 +127,10 @@ class Opening:
             cursor = await run(connection, "graph_read")
             row = await cursor.fetchone()
             if row is not None:
-                serving, since = row[2], row[3]
+                # Who was killed is on record until somebody else writes there.
+                serving, since = ", ".join(names_alive(row[2], holders.ids)), row[3]
         if holders.share:
-            return replicas_sentence(", ".join(names_alive(serving, holders.ids)), since)
+            return replicas_sentence(serving, since)
         if self._mode == "replica":
             return alone_sentence(serving, since)
         return serving_sentence(serving, since)
@@ -179,12 +177,17 @@ class Opening:
             "checksum": candidate.checksum,
             "graph": candidate.graph,
             "serving": candidate.name,
-            "since": self._clock(),
+            # People compare it with the server's log; our own clock may be wrong, and is not set yet.
+            "since": await self._now(),
             "epoch": self._hold.epoch,
         }
         cursor = await run(self._hold.connection, "graph_write", values)
         if not await cursor.fetchall():
             raise CannotOpen(TAKEN_MEANWHILE)
+
+    async def _now(self) -> datetime:
+        (row,) = await (await run(self._hold.connection, "time_read")).fetchall()
+        return row[0]
 
     # -- together with others -------------------------------------------------------------------------------
 

@@ -55,7 +55,6 @@ class PostgresStore(Reading):
         hold_for: timedelta | None = None,
     ) -> None:
         self._place = Place(url, schema=schema)
-        self._clock = clock
         self._hold = Hold(self._place, lasts_for=hold_for or LASTS_FOR)
         self._replica = ""
         # A claim and a heartbeat must never wait behind a batch, so each has a connection of its own.
@@ -100,7 +99,6 @@ class PostgresStore(Reading):
             mode=mode,
             candidate=candidate,
             migrates=migrates,
-            clock=self._clock,
         )
         try:
             await opening.run()
