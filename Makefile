@@ -5,13 +5,17 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test soak check format lint types imports bench bench-supervisor clean
+.PHONY: demo test test-postgres soak check format lint types imports bench bench-supervisor clean
 
 demo: $(VENV)/.runs ## runs the starter workflow from start to end: DB=postgresql://... for Postgres
 	@$(BIN)/python examples/demo.py
 
 test: $(VENV)/.checks ## runs every test, on SQLite and on a real Postgres
 	@$(BIN)/python -m pytest -n auto $(ARGS)
+
+test-postgres: $(VENV)/.checks ## runs those that need Postgres on another one: PG_BIN=/usr/lib/postgresql/15/bin
+	@test -n "$(PG_BIN)" || { echo "say where its initdb is: make test-postgres PG_BIN=/usr/lib/postgresql/15/bin" >&2; exit 1; }
+	@STATEOUS_TEST_POSTGRES_BIN="$(PG_BIN)" $(BIN)/python -m pytest -n auto -m postgres $(ARGS)
 
 soak: $(VENV)/.checks ## kills supervisors, control planes and Postgres twenty times each: ROUNDS=100 for more
 	@STATEOUS_SOAK=$(or $(ROUNDS),20) $(BIN)/python -m pytest -n auto tests/e2e/test_kills.py $(ARGS)

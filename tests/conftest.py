@@ -12,8 +12,10 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from stateous.store.store import Store
+from tests.clusters import Marked
 from tests.databases import DIALECTS, SHARED_VARIABLE, Clock, Database, new_database
 from tests.postgres import drop_template_in, stop_server_in
+from tests.versions import versions_in
 
 _OWNER = pytest.StashKey[bool]()
 
@@ -33,6 +35,35 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[_OWNER] = SHARED_VARIABLE not in os.environ
     if config.stash[_OWNER]:
         os.environ[SHARED_VARIABLE] = tempfile.mkdtemp(prefix="stateous-tests-")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    # Before `-m postgres` chooses: those marked by hand are the few that start a server by themselves.
+    for item in items:
+        if isinstance(item, pytest.Function) and _is_on_postgres(item):
+            item.add_marker("postgres")
+
+
+def _is_on_postgres(item: pytest.Function) -> bool:
+    asked = item.fixturenames
+    if "postgres" in asked:
+        return True
+    # Where the dialect is no parameter, its folder has one only.
+    chosen = item.callspec.params if hasattr(item, "callspec") else {}
+    return "dialect" in asked and chosen.get("dialect", "postgres") == "postgres"
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    Marked.is_so = item.get_closest_marker("postgres") is not None
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    if config.stash[_OWNER] and not config.option.collectonly:
+        terminalreporter.write_line(f"on {versions_in(Path(os.environ[SHARED_VARIABLE]))}")
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

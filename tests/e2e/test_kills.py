@@ -18,11 +18,11 @@ from typing import Self
 import pytest
 
 from stateous.client import Client
+from tests.clusters import Cluster
 from tests.databases import Database
 from tests.e2e.loads import GRAPH, Attempt, Line, check, done_in, lines_of, make_folder, reports_in
 from tests.e2e.planes import SERVES
 from tests.e2e.processes import Running
-from tests.postgres import Cluster
 
 ROUNDS = int(os.environ.get("STATEOUS_SOAK", "3"))
 """How often each is killed."""
@@ -170,6 +170,7 @@ def test_a_control_plane_that_is_killed(tmp_path: Path, database: Database, seed
         rounds(world, world.kill_plane)
 
 
+@pytest.mark.postgres
 def test_a_postgres_that_is_killed(tmp_path: Path, cluster: Cluster, seed: int) -> None:
     with World(tmp_path, db=cluster.url, seed=seed) as world:
 

@@ -19,6 +19,8 @@ from tests.store.story import SEEN, Morning
 from tests.store.test_views_made import PROMISED, Connection, a_role
 from tests.store.walked import write_world
 
+pytestmark = pytest.mark.postgres
+
 PAGE = Path(__file__).parents[2] / "docs/psql.md"
 TEXT = PAGE.read_text(encoding="utf-8")
 EXAMPLE = re.compile(
