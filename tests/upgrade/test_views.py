@@ -6,13 +6,12 @@ import asyncio
 from pathlib import Path
 
 from stateous.store import migrate
-from stateous.store.postgres.session import Place
-from stateous.store.sqlite.files import connect
 from stateous.store.store import Seen
 from stateous.store.urls import open_store
 from tests.databases import Clock, Database
 from tests.store.opened import opened, raw
 from tests.store.walked import viewed
+from tests.upgrade.past import make_version
 
 AT = "2026-01-02T03:04:05.678901Z"
 
@@ -51,8 +50,7 @@ async def test_a_database_of_the_first_version_gets_the_views(
         database = postgres
         await raw(database, "drop schema stateous cascade")
         await raw(database, "drop schema stateous_views cascade")
-        await raw(database, "create schema stateous")
-    await asyncio.to_thread(first_version, database)
+    await asyncio.to_thread(make_version, database, "0001")
     for statement in FIRST:
         await raw(database, statement.replace(":at", f"'{AT}'"))
     before = [await raw(database, query) for query in KEPT]
@@ -79,18 +77,6 @@ async def test_a_database_of_the_first_version_gets_the_views(
         assert await viewed(database, "select token, supervisor from waiting") == [
             {"token": "T", "supervisor": "box"}
         ]
-
-
-def first_version(database: Database) -> None:
-    """The tables of version 0001."""
-    if database.dialect == "sqlite":
-        path = Path(database.url.removeprefix("sqlite:///"))
-        migrate.upgrade(url="sqlite://", schema=None, connect=lambda: connect(path), to="0001")
-        return
-    place = Place(database.url, schema="stateous")
-    migrate.upgrade(
-        url="postgresql+psycopg://", schema="stateous", connect=place.connect_blocking, to="0001"
-    )
 
 
 async def test_a_schema_whose_views_lack_their_place_can_be_opened(
