@@ -21,6 +21,9 @@ DEADLINE_FOR = 10.0
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
+Asked = tuple[Claim, float]
+"""A claim, and the loop's time after which it is not tried again."""
+
 
 class ClaimLane:
     """Grants tasks. `left` is told, after each batch, in which of the asked queues ready tasks were left."""
@@ -31,14 +34,15 @@ class ClaimLane:
         self._store = store
         self._rules = rules
         self._left = left
-        self._gatherer: Gatherer[Claim, tuple[Granted, bool]] = Gatherer(self._handle)
+        self._gatherer: Gatherer[Asked, tuple[Granted, bool]] = Gatherer(self._handle)
 
     async def look(self, claim: Claim) -> tuple[Granted, bool]:
         """What the claim got; empty if no task is ready, or if those that are ready are locked: then True.
 
         Raises DatabaseBusy, NotServing, Unexpected. A claim that is cancelled before its batch is granted nothing.
         """
-        granted, is_short = await self._gatherer.submit(claim)
+        deadline = asyncio.get_running_loop().time() + DEADLINE_FOR
+        granted, is_short = await self._gatherer.submit((claim, deadline))
         return granted, is_short and not granted.grants
 
     async def settle(self) -> None:
@@ -49,16 +53,20 @@ class ClaimLane:
         """Wait until every claim in flight has been answered."""
         await self._gatherer.drain()
 
-    async def _handle(self, claims: Sequence[Claim]) -> Sequence[tuple[Granted, bool] | Exception]:
-        loop = asyncio.get_running_loop()
-        until = loop.time() + DEADLINE_FOR
+    async def _handle(self, asked: Sequence[Asked]) -> Sequence[tuple[Granted, bool] | Exception]:
+        claims = [claim for claim, _ in asked]
+        # Whoever came while others were tried in vain has waited already.
+        until = min(deadline for _, deadline in asked)
         rest = REST_AFTER_ROLLBACK
-        while loop.time() < until:
+        while True:
             batch = ClaimBatch(self._rules, claims)
             try:
                 left = await self._store.claims_decide(batch)
             except NotCommitted as fault:
                 log.warning("claims.not_committed", claims=len(claims), reason=str(fault))
+                if asyncio.get_running_loop().time() >= until:
+                    msg = "the database did not get to the claim in time: try again"
+                    return [DatabaseBusy(msg)] * len(claims)
                 await asyncio.sleep(rest)
                 rest = min(rest * 2, LONGEST_REST)
                 continue
@@ -78,6 +86,3 @@ class ClaimLane:
                 else (answer, not left.isdisjoint(claim.states))
                 for claim, answer in zip(claims, batch.answers, strict=True)
             ]
-        return [DatabaseBusy("the database did not get to the claim in time: try again")] * len(
-            claims
-        )

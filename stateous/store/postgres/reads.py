@@ -2,69 +2,68 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from typing import Any
 
 import psycopg
-from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from stateous.model.refusals import DatabaseBusy
-from stateous.store.postgres.session import READ_SETTINGS, Connection, Place, reason_of
+from stateous.store.postgres.seats import Seats
+from stateous.store.postgres.session import READ_SETTINGS, Place, reason_of
 from stateous.store.statements import postgres_statement
+from stateous.store.store import NotCommitted
 from stateous.store.values import Row
 
-_WAITS_FOR = 10.0
-_SIZE = 4
+SIZE = 4
+
+DEADLINE_FOR = 10.0
+"""How long a read may take (seconds), together with the wait for a connection, or for a server that is away."""
 
 
 class Reads:
-    """A small pool of connections that only read."""
+    """A few connections that only read. None is made before it is used."""
 
     def __init__(self, place: Place) -> None:
         self._place = place
-        self._pool: AsyncConnectionPool[Connection] | None = None
+        self._seats: Seats | None = None
 
     async def open(self) -> None:
-        """Connect the first of them. Raises psycopg.Error or PoolTimeout."""
-        self._pool = AsyncConnectionPool(
-            self._place.url,
-            min_size=1,
-            max_size=_SIZE,
-            open=False,
-            timeout=_WAITS_FOR,
-            kwargs={
-                "autocommit": True,
-                "prepare_threshold": 0,
-                **self._place.connect_arguments(),
-            },
-            configure=self._configure,
-            name="stateous-reads",
-        )
-        await self._pool.open(wait=True, timeout=_WAITS_FOR)
-
-    async def _configure(self, connection: Connection) -> None:
-        await self._place.prepare(connection, READ_SETTINGS)
+        """Let them be used."""
+        self._seats = Seats(self._place, count=SIZE, settings=READ_SETTINGS)
 
     async def close(self) -> None:
-        pool, self._pool = self._pool, None
-        if pool is not None:
-            await pool.close()
+        """Close them; the server ends what is still in flight on them."""
+        seats, self._seats = self._seats, None
+        if seats is not None:
+            await seats.close()
 
     async def rows(self, name: str, values: dict[str, Any] | None = None) -> Sequence[Row]:
         """All rows of a statement. Raises DatabaseBusy when the database cannot be asked."""
-        if self._pool is None:
-            raise DatabaseBusy("the database is closed")
-        last: Exception | None = None
-        # After the server was away, every connection of the pool fails once before it is made anew.
-        for _ in range(_SIZE + 1):
-            try:
-                async with self._pool.connection() as connection:
-                    cursor = await connection.execute(postgres_statement(name), values)
-                    return await cursor.fetchall()
-            except psycopg.OperationalError as error:
-                last = error
-                lost = error.sqlstate is None or error.sqlstate.startswith("57P")
-                if isinstance(error, PoolTimeout) or not lost:
-                    break
-        said = reason_of(last) if last else ""
-        raise DatabaseBusy(f"the database did not answer a read: {said}")
+        fault = ""
+        try:
+            async with asyncio.timeout(DEADLINE_FOR):
+                while True:
+                    if self._seats is None:
+                        raise DatabaseBusy("the database is closed")
+                    try:
+                        async with self._seats.taken() as connection:
+                            return await _rows(connection, name, values)
+                    except NotCommitted as error:
+                        # The server is away; whoever was connected to it finds that out here.
+                        fault = f": {error}"
+        except TimeoutError:
+            raise DatabaseBusy(f"the database did not answer a read in time{fault}") from None
+
+
+async def _rows(
+    connection: psycopg.AsyncConnection[Any], name: str, values: dict[str, Any] | None
+) -> Sequence[Row]:
+    """Raises NotCommitted when the connection was lost, else DatabaseBusy."""
+    try:
+        cursor = await connection.execute(postgres_statement(name), values)
+        return await cursor.fetchall()
+    except psycopg.OperationalError as error:
+        if connection.closed:
+            raise NotCommitted(reason_of(error), alone=False) from None
+        raise DatabaseBusy(f"the database did not answer a read: {reason_of(error)}") from None

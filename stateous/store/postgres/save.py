@@ -13,7 +13,7 @@ from stateous.store.gathering import Gathered
 from stateous.store.postgres.faults import not_committed, roll_back
 from stateous.store.postgres.load import run
 from stateous.store.postgres.session import Connection, Place, reason_of
-from stateous.store.store import NotCommitted, OutcomeUnknown
+from stateous.store.store import CannotOpen, NotCommitted, OutcomeUnknown
 from stateous.store.writes import Write, writes_of
 
 _ASKED_FOR = 15.0
@@ -75,7 +75,7 @@ async def _settle(place: Place, xid: str, proof: Entry | None, error: psycopg.Er
                 status = await _outcome(connection, xid, proof)
             finally:
                 await connection.close()
-        except psycopg.Error:
+        except (psycopg.Error, CannotOpen):
             await asyncio.sleep(_ASKED_AGAIN_AFTER)
             continue
         match status:
@@ -96,6 +96,7 @@ async def _outcome(connection: Connection, xid: str, proof: Entry | None) -> str
 
     The number alone is no proof. A server that crashed forgets the numbers of what it had not written to
     disk, and gives them out again: another transaction may have committed under ours.
+    A standby is not asked: what it does not know yet may have been committed all the same. Raises psycopg.Error.
     """
     try:
         cursor = await run(connection, "outcome_read", {"xid": xid})
@@ -103,7 +104,9 @@ async def _outcome(connection: Connection, xid: str, proof: Entry | None) -> str
         # The number is still to come: the server crashed, and what we did is gone.
         return "aborted"
     row = await cursor.fetchone()
-    status = row[0] if row else None
+    status, follows = row or (None, False)
+    if follows:
+        raise psycopg.OperationalError("a standby does not know what was committed")
     if status == "committed" and proof is not None:
         # A statement of its own: its snapshot must be newer than the status.
         asked = {"token": proof.token, "seq": proof.seq, "at": proof.at}

@@ -10,7 +10,7 @@ import psycopg
 from psycopg.pq import TransactionStatus
 
 from stateous.store.postgres.session import LANE_SETTINGS, Connection, Place, reason_of
-from stateous.store.store import NotCommitted
+from stateous.store.store import CannotOpen, NotCommitted
 
 # Plans are made for the size that a table has at that moment. Thrown away this often, none grows old
 # while its table grows from nothing to a hundred thousand rows.
@@ -43,10 +43,13 @@ class Seat:
 
 
 class Seats:
-    """Hands out connections with the settings of a lane, made at their first use; waits when all are taken."""
+    """Hands out connections with these settings, made at their first use; waits when all are taken."""
 
-    def __init__(self, place: Place, *, count: int) -> None:
+    def __init__(
+        self, place: Place, *, count: int, settings: dict[str, str] = LANE_SETTINGS
+    ) -> None:
         self._place = place
+        self._settings = settings
         self._free: asyncio.Queue[Seat] = asyncio.Queue()
         self._every = [Seat() for _ in range(count)]
         for seat in self._every:
@@ -74,12 +77,12 @@ class Seats:
         try:
             if seat.connection is None or not seat.is_usable:
                 await seat.close()
-                seat.connection = await self._place.connect(LANE_SETTINGS)
+                seat.connection = await self._place.connect(self._settings)
                 seat.planned_at = now
             elif now - seat.planned_at > _PLANS_LAST_FOR:
                 await seat.connection.execute("discard plans")
                 seat.planned_at = now
-        except psycopg.Error as error:
+        except (psycopg.Error, CannotOpen) as error:
             if seat.connection is None:
                 await asyncio.sleep(_ASKED_AGAIN_AFTER)
             raise NotCommitted(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from datetime import timedelta
 from typing import Any
 
@@ -12,6 +13,7 @@ from psycopg.conninfo import conninfo_to_dict
 from psycopg.types.numeric import Int8Dumper
 
 from stateous.store.passwords import without_password, without_password_of
+from stateous.store.postgres.poolers import check_own
 from stateous.store.store import CannotOpen
 
 Connection = AsyncConnection[tuple[Any, ...]]
@@ -29,7 +31,16 @@ _LIMITS: dict[str, Any] = {
     "keepalives_count": 3,
     "tcp_user_timeout": 30_000,
     "application_name": "stateous",
+    # Of several hosts the one that takes writes, also after another one took over; never a standby.
+    "target_session_attrs": "read-write",
 }
+
+_VARIABLES = {
+    "connect_timeout": "PGCONNECT_TIMEOUT",
+    "application_name": "PGAPPNAME",
+    "target_session_attrs": "PGTARGETSESSIONATTRS",
+}
+"""libpq's variables for these: what they say counts, too."""
 
 _SETTINGS = {
     "timezone": "UTC",
@@ -86,9 +97,10 @@ class Place:
         self.start = _advisory_key("start", schema)
         self.clock = _advisory_key("clock", schema)
         self.channel = channel_of(schema)
+        self._is_checked = False
 
     def connect_arguments(self) -> dict[str, Any]:
-        """What is added to the URL; what the URL says itself is left alone."""
+        """What is added to the URL; what the URL or the environment says is left alone."""
         try:
             said = conninfo_to_dict(self.url)
         except psycopg.Error as error:
@@ -96,23 +108,37 @@ class Place:
             raise CannotOpen(
                 f"cannot read the URL {without_password_of(self.url, self.url)!r}: {said}"
             ) from None
-        return {name: value for name, value in _LIMITS.items() if name not in said}
+        return {
+            name: value
+            for name, value in _LIMITS.items()
+            if name not in said and _VARIABLES.get(name, "") not in os.environ
+        }
 
     async def connect(self, settings: dict[str, str]) -> Connection:
-        """A new connection in autocommit, with these settings and the schema's tables in reach."""
-        try:
-            connection = await AsyncConnection.connect(
-                self.url, autocommit=True, prepare_threshold=0, **self.connect_arguments()
-            )
-        except psycopg.Error as error:
-            raise self._without_password(error) from None
+        """A new connection in autocommit, with these settings and the schema's tables in reach.
+
+        Raises psycopg.Error, and CannotOpen when the server, or what stands before it, cannot be used.
+        """
+        connection = await self._connect()
         try:
             _check_server(connection)
+            if not self._is_checked:
+                await check_own(connection, self._connect)
+                self._is_checked = True
             await self.prepare(connection, settings)
         except BaseException:
             await connection.close()
             raise
         return connection
+
+    async def _connect(self) -> Connection:
+        """A connection on which nothing is set."""
+        try:
+            return await AsyncConnection.connect(
+                self.url, autocommit=True, prepare_threshold=0, **self.connect_arguments()
+            )
+        except psycopg.Error as error:
+            raise self._without_password(error) from None
 
     async def prepare(self, connection: Connection, settings: dict[str, str]) -> None:
         """Set what every session needs, and `settings`, in one round trip."""

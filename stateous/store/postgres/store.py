@@ -9,7 +9,6 @@ from typing import Any
 
 import psycopg
 import structlog
-from psycopg_pool import PoolTimeout
 
 from stateous.engine.commands import Beat
 from stateous.model.refusals import NotServing
@@ -105,7 +104,7 @@ class PostgresStore(Reading):
             await self._reads.open()
         except BaseException as error:
             await self.close()
-            if isinstance(error, psycopg.Error | PoolTimeout):
+            if isinstance(error, psycopg.Error):
                 raise CannotOpen(f"cannot open the database: {reason_of(error)}") from None
             raise
 
