@@ -37,7 +37,7 @@ def loaded_by(*arguments: str) -> set[str]:
 def test_help_names_every_command_and_loads_nothing_heavy() -> None:
     done = stateous("--help")
     assert done.returncode == 0
-    for name in ("compile", "graph", "init", "serve", "supervise", "token", "clock"):
+    for name in ("compile", "graph", "init", "serve", "supervise", "token", "db", "clock"):
         assert name in done.stdout
     assert not loaded_by("--help") & (HEAVY | {"rich"})
 
