@@ -8,7 +8,6 @@ from pathlib import Path
 
 import msgspec
 import pytest
-import yaml
 
 from stateous.api import about, shapes, tasks, testing, tokens
 from stateous.api.refusals import STATUS
@@ -189,15 +188,3 @@ def test_the_readme_reaches_a_running_workflow_within_40_lines() -> None:
     assert any("stateous token history" in line for line in lines[:40])
     first = [line for line in lines if line.startswith("make ")]
     assert [line.split()[1] for line in first[:2]] == ["demo", "test"]
-
-
-def test_the_compose_file_runs_commands_that_there_are() -> None:
-    compose = yaml.safe_load((ROOT / "compose.yaml").read_text(encoding="utf-8"))
-    services = compose["services"]
-    assert {"postgres", "control-plane", "supervisor"} <= services.keys()
-    for name in ("control-plane", "supervisor"):
-        command = services[name]["command"]
-        assert f"`{command[0]} {command[1]} " in DOCS["cli.md"]
-        for option in command:
-            if option.startswith("--"):
-                assert option in DOCS["cli.md"]
