@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from stateous.store.resources import resource_folder
@@ -83,19 +84,16 @@ def _begin_immediate(connection: Connection) -> None:
     connection.exec_driver_sql("begin immediate")
 
 
-def upgrade(*, url: str, schema: str | None, connect: Callable[[], Any], to: str = "head") -> None:
-    """Run the missing versions, up to `to`, in one transaction on the connection that `connect` makes.
+@contextmanager
+def transaction_on(*, url: str, connect: Callable[[], Any]) -> Generator[Connection]:
+    """SQLAlchemy's transaction on the connection that `connect` makes, which is closed at the end.
 
-    A schema that is not there is made in it, too. `url` only names the dialect and driver. The connection is
-    closed at the end. Blocks. Raises the driver's own errors.
+    `url` only names the dialect and driver. Raises the driver's own errors.
     """
     # Alembic and SQLAlchemy take a third of a second to import, and most starts do not need them.
-    from alembic import command  # noqa: PLC0415
-    from alembic.config import Config  # noqa: PLC0415
     from sqlalchemy import create_engine, event  # noqa: PLC0415
     from sqlalchemy.exc import DBAPIError  # noqa: PLC0415
     from sqlalchemy.pool import NullPool  # noqa: PLC0415
-    from sqlalchemy.schema import CreateSchema  # noqa: PLC0415
 
     engine = create_engine(url, creator=connect, poolclass=NullPool)
     if engine.dialect.name == "sqlite":
@@ -104,16 +102,35 @@ def upgrade(*, url: str, schema: str | None, connect: Callable[[], Any], to: str
         event.listen(engine, "begin", _begin_immediate)
     try:
         with engine.begin() as connection:
-            if schema is not None and not engine.dialect.has_schema(connection, schema):
-                connection.execute(CreateSchema(schema))
-            config = Config()
-            config.set_main_option(
-                "script_location", str(resource_folder("migrations")).replace("%", "%%")
-            )
-            config.attributes["connection"] = connection
-            config.attributes["schema"] = schema
-            command.upgrade(config, to)
+            yield connection
     except DBAPIError as error:
         raise error.orig or error from None
     finally:
         engine.dispose()
+
+
+def make_schema(connection: Connection, schema: str | None) -> None:
+    """Make the schema if it is not there; None: the database has none."""
+    from sqlalchemy.schema import CreateSchema  # noqa: PLC0415
+
+    if schema is not None and not connection.dialect.has_schema(connection, schema):
+        connection.execute(CreateSchema(schema))
+
+
+def upgrade(*, url: str, schema: str | None, connect: Callable[[], Any], to: str = "head") -> None:
+    """Run the missing versions, up to `to`, in one transaction; a schema that is not there is made in it, too.
+
+    `url` and `connect` are as for `transaction_on`. Blocks. Raises the driver's own errors.
+    """
+    from alembic import command  # noqa: PLC0415
+    from alembic.config import Config  # noqa: PLC0415
+
+    with transaction_on(url=url, connect=connect) as connection:
+        make_schema(connection, schema)
+        config = Config()
+        config.set_main_option(
+            "script_location", str(resource_folder("migrations")).replace("%", "%%")
+        )
+        config.attributes["connection"] = connection
+        config.attributes["schema"] = schema
+        command.upgrade(config, to)

@@ -31,7 +31,7 @@ def open_store(
     `sqlite:///file` is beside the working directory, `sqlite:////file` is absolute; a `postgresql://` URL
     goes to libpq as it is. Raises CannotOpen when the URL or the schema's name cannot be used.
     """
-    path = _checked(url, schema)
+    path = read_url(url, schema)
     if path is not None:
         from stateous.store.sqlite.store import SqliteStore  # noqa: PLC0415 - one of the two
 
@@ -43,7 +43,7 @@ def open_store(
 
 def open_upkeep(url: str, *, schema: str = "stateous") -> Upkeep:
     """What looks after the tables of the database of this URL. Raises CannotOpen as `open_store`."""
-    path = _checked(url, schema)
+    path = read_url(url, schema)
     if path is not None:
         from stateous.store.sqlite.upkeep import SqliteUpkeep  # noqa: PLC0415 - one of the two
 
@@ -53,7 +53,7 @@ def open_upkeep(url: str, *, schema: str = "stateous") -> Upkeep:
     return PostgresUpkeep(url, schema=schema)
 
 
-def _checked(url: str, schema: str) -> Path | None:
+def read_url(url: str, schema: str) -> Path | None:
     """The SQLite file that the URL names; None: it is Postgres's. Raises CannotOpen."""
     scheme, separator, rest = url.partition("://")
     match scheme if separator else "":
