@@ -82,7 +82,7 @@ async def _session(
 ) -> tuple[int, datetime, datetime]:
     """The session's number, when it was made, and the server's time."""
     if begins:
-        await connection.execute("begin")
+        await connection.execute("begin", prepare=False)
     cursor = await connection.execute(postgres_statement("session_read"), prepare=False)
     row = await cursor.fetchone()
     if row is None:
@@ -94,5 +94,5 @@ async def _leave(connection: Connection) -> None:
     # A pooler ends a session whose client leaves in the middle of a transaction.
     with suppress(psycopg.Error):
         if not connection.closed:
-            await connection.execute("rollback")
+            await connection.execute("rollback", prepare=False)
     await connection.close()
