@@ -14,6 +14,7 @@ Mode = Literal["alone", "standby", "replica"]
 """How a control plane serves: by itself, by itself once nobody else does, or together with its equals."""
 
 NOT_SERVING = "another control plane took this database"
+LOST = f"{NOT_SERVING}; it raised the epoch"
 NO_ROW = "the table control_plane of this database has lost its one row: restore it from a backup"
 TAKEN_MEANWHILE = "another control plane took this database while it was opened"
 NEEDS_POSTGRES = (

@@ -9,18 +9,22 @@ import re
 import signal
 import socket
 import sqlite3
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, MutableMapping
 from contextlib import closing, contextmanager
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
+import typer
 from structlog.testing import capture_logs
 
+from stateous.cli.main import app
 from stateous.control.compose import open_plane
 from stateous.engine.commands import Claim, Start
 from stateous.model.graph import parse_graph
+from stateous.store.migrate import known_versions
 from tests.cards.graphs import sdlc
 from tests.cards.served import Served
 from tests.databases import Clock, Database, new_database
@@ -56,8 +60,18 @@ async def test_what_is_served_by_whom_and_since_when_is_on_record(
         # The server's own time: it is for people, whatever clock decides.
         ((told,),) = await raw(database, "select clock_timestamp()")
         assert told - timedelta(minutes=1) < since < told
+    assert await raw(database, "select version_num from stateous_version") == [
+        (known_versions()[-1],)
+    ]
     health = (await served.api.get("/health")).json
     assert (health["workflow"], health["checksum"]) == (graph.workflow, checksum)
+
+
+def test_what_is_not_said_is_a_file_here_and_a_port_for_this_computer() -> None:
+    commands: Any = typer.main.get_command(app)
+    read = commands.commands["serve"].make_context("serve", ["graph.json"]).params
+    assert (read["db"], read["listen"]) == ("sqlite:///stateous.db", "127.0.0.1:8080")
+    assert read["supervise"] is None
 
 
 def test_the_port_is_taken_before_the_database_is_opened(tmp_path: Path) -> None:
@@ -76,6 +90,47 @@ async def test_a_database_that_another_control_plane_serves_is_refused(
     ((_, _, name, _),) = await raw(database, ON_RECORD)
     assert said.startswith(f"error: another control plane serves this database: {name} since ")
     assert (await served.api.get("/health")).status == 200
+
+
+def test_a_graph_with_another_structure_is_refused_while_tokens_live(
+    computer: Computer,
+) -> None:
+    with computer.serving() as control:
+        assert control.start("T").status == 201
+        assert control.process.stop() == 0
+        # Whom nobody else can reach needs no warning.
+        assert not any("other computers" in line for line in control.process.said)
+    changed = copy.deepcopy(ORDERS)
+    changed["events"]["shelved"] = {}
+    computer.serve_graph(changed)
+    said = computer.refused()
+    assert said.startswith("error: this graph of 'orders' has another structure than the one on")
+    computer.serve_graph(ORDERS)
+    with computer.serving() as control:
+        assert control.ask("GET", "/tokens/T").json["status"] == "active"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (
+            ("list.json", "--listen", "8080"),
+            "--listen takes HOST:PORT, for example 127.0.0.1:8080, not '8080'",
+        ),
+        (("nowhere.json",), "nowhere.json: no such file or directory"),
+        (("list.json",), "list.json is not a graph file: the graph must be an object"),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_read_is_refused_before_anything_is_opened(
+    tmp_path: Path, arguments: tuple[str, ...], said: str
+) -> None:
+    Computer(tmp_path, "")
+    (tmp_path / "list.json").write_text("[]")
+    with Running("serve", *arguments, cwd=tmp_path) as process:
+        assert process.ends() == 1
+    assert process.said == [f"error: {said}"]
+    assert not (tmp_path / "stateous.db").exists()
 
 
 def test_a_database_that_a_newer_stateous_made_is_refused(dialect: str, tmp_path: Path) -> None:
@@ -138,7 +193,7 @@ async def test_a_tick_that_fails_is_logged_and_tried_again(dialect: str, tmp_pat
             with capture_logs() as logged:
                 await raw(database, "alter table timers rename to hidden")
                 async with asyncio.timeout(30):
-                    while not any("the clock's tick failed" in each["event"] for each in logged):
+                    while not (said := [told(each) for each in logged if told(each)]):
                         await plane.token("T")
                 await raw(database, "alter table hidden rename to timers")
             async with asyncio.timeout(30):
@@ -146,6 +201,14 @@ async def test_a_tick_that_fails_is_logged_and_tried_again(dialect: str, tmp_pat
                     pass
         finally:
             await plane.stop()
+    assert re.fullmatch(r"the clock's tick failed \(\w+\); it tries again in 1\.0 seconds", said[0])
+
+
+def told(logged: MutableMapping[str, Any]) -> str:
+    """The sentence of a tick that failed; empty for anything else that was logged."""
+    if "tick" not in logged["event"]:
+        return ""
+    return logged["event"] % tuple(logged.get("positional_args", ()))
 
 
 # -- another control plane takes the database -----------------------------------------------------------------
@@ -175,11 +238,17 @@ def test_one_that_lost_the_database_stops_by_itself(computer: Computer, database
     with computer.serving("--hold", "1s") as control:
         asyncio.run(raw(database, "update control_plane set epoch = epoch + 1"))
         assert control.process.ends() == 1
-        assert any("hold.lost" in line for line in control.process.said)
+        reason = "another control plane took this database; it raised the epoch"
+        assert any(f"hold.lost reason='{reason}'" in bare(line) for line in control.process.said)
         assert control.process.said[-1] == LOST
 
 
 # -- the stop ---------------------------------------------------------------------------------------------
+
+
+def bare(line: str) -> str:
+    """A line of the log without its colours, and with single spaces."""
+    return " ".join(re.sub(r"\x1b\[[0-9;]*m", "", line).split())
 
 
 @contextmanager

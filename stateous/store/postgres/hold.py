@@ -19,7 +19,7 @@ import structlog
 from stateous.store.ending import end
 from stateous.store.postgres.load import run
 from stateous.store.postgres.session import Connection, Place, hold_settings, reason_of
-from stateous.store.serving import NO_ROW
+from stateous.store.serving import LOST, NO_ROW
 from stateous.store.store import CannotOpen
 
 LASTS_FOR = timedelta(seconds=15)
@@ -154,7 +154,7 @@ class Hold:
         """Note that the database is another's now."""
         if self.is_held:
             self.is_held = False
-            log.error("hold.lost", reason="another control plane raised the epoch")
+            log.error("hold.lost", reason=LOST)
 
     async def give_up(self) -> None:
         """Stop pinging, let the locks go, close the connection."""

@@ -18,7 +18,7 @@ from stateous.engine.commands import Beat
 from stateous.model.refusals import DatabaseBusy, NotServing
 from stateous.store.news import Listener
 from stateous.store.reading import Reading
-from stateous.store.serving import NEEDS_POSTGRES, NOT_SERVING, Candidate, Mode
+from stateous.store.serving import LOST, NEEDS_POSTGRES, NOT_SERVING, Candidate, Mode
 from stateous.store.sqlite.files import connect
 from stateous.store.sqlite.hold import LASTS_FOR, Hold
 from stateous.store.sqlite.load import run
@@ -128,7 +128,7 @@ class SqliteStore(Reading):
                 log.warning("hold.not_renewed", reason=str(error))
             except NotServing:
                 return
-        log.error("hold.lost", reason="the epoch was raised")
+        log.error("hold.lost", reason=LOST)
 
     async def _decide(self, call: Callable[[], Result]) -> Result:
         """Run a batch on the writer's thread. It is finished there even when nobody waits any more."""
