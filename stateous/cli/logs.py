@@ -26,3 +26,5 @@ def open_log() -> None:
         logger_factory=structlog.PrintLoggerFactory(file=sys.stderr),
         cache_logger_on_first_use=True,
     )
+    # It warns of connections that end, which we tell in events of our own.
+    logging.getLogger("psycopg").setLevel(logging.ERROR)
