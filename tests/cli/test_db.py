@@ -34,11 +34,11 @@ class Db:
 
 
 @pytest.fixture
-def empty(dialect: str, postgres: Database, tmp_path: Path) -> Database:
+def empty(dialect: str, request: pytest.FixtureRequest, tmp_path: Path) -> Database:
     """A database in which Stateous has nothing yet; on Postgres in the schema `orders`."""
     if dialect == "sqlite":
         return Database(dialect, f"sqlite:///{tmp_path}/new.db")
-    return postgres
+    return request.getfixturevalue("postgres")
 
 
 def db(database: Database, folder: Path) -> Db:

@@ -152,14 +152,19 @@ async def test_a_version_that_stateous_never_had_is_anothers(
     ],
 )
 async def test_where_another_program_has_tables_none_are_made(
-    table: str, found: str, dialect: str, postgres: Database, clock: Clock, tmp_path: Path
+    table: str,
+    found: str,
+    dialect: str,
+    request: pytest.FixtureRequest,
+    clock: Clock,
+    tmp_path: Path,
 ) -> None:
     if dialect == "sqlite":
         database = Database("sqlite", f"sqlite:///{tmp_path}/other.db")
         await raw(database, f"create {table}")
         listed = "select name from sqlite_schema"
     else:
-        database = postgres
+        database = request.getfixturevalue("postgres")
         await raw(database, "create schema other")
         await raw(database, f"create {table.replace(' ', ' other.', 1)}")
         listed = "select relname from pg_class where relnamespace = 'other'::regnamespace"

@@ -57,7 +57,7 @@ async def test_older_tables_are_refused_and_nothing_is_written(
 
 @pytest.mark.parametrize(("dialect", "mode"), EACH)
 async def test_no_tables_are_made(
-    dialect: str, mode: Mode, postgres: Database, clock: Clock, tmp_path: Path
+    dialect: str, mode: Mode, request: pytest.FixtureRequest, clock: Clock, tmp_path: Path
 ) -> None:
     if dialect == "sqlite":
         assert (
@@ -65,6 +65,7 @@ async def test_no_tables_are_made(
         )
         assert not (tmp_path / "no.db").exists()
         return
+    postgres: Database = request.getfixturevalue("postgres")
     assert await why_not(postgres.store(clock, schema="other"), mode) == HAS_NONE
     schemas = "select nspname from pg_namespace where nspname like 'other%'"
     assert await raw(postgres, schemas) == []

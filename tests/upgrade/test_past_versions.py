@@ -28,10 +28,11 @@ NEWEST = known_versions()[-1]
 
 
 @pytest.fixture
-async def empty(dialect: str, postgres: Database, tmp_path: Path) -> Database:
+async def empty(dialect: str, request: pytest.FixtureRequest, tmp_path: Path) -> Database:
     """A database in which Stateous has nothing yet."""
     if dialect == "sqlite":
         return Database(dialect, f"sqlite:///{tmp_path}/old.db")
+    postgres: Database = request.getfixturevalue("postgres")
     await raw(postgres, "drop schema stateous cascade")
     await raw(postgres, "drop schema stateous_views cascade")
     return postgres
