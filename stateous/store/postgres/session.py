@@ -42,7 +42,7 @@ _VARIABLES = {
 }
 """libpq's variables for these: what they say counts, too."""
 
-_SETTINGS = {
+SETTINGS = {
     "timezone": "UTC",
     "statement_timeout": "30s",
     "lock_timeout": "10s",
@@ -50,6 +50,7 @@ _SETTINGS = {
     # What a database or role may have set otherwise; locks and fresh snapshots rest on it.
     "default_transaction_isolation": "read committed",
 }
+"""What is set on each connection."""
 
 LANE_SETTINGS = {
     # A process that is stopped in the middle of a batch must not keep its locks.
@@ -144,7 +145,7 @@ class Place:
         """Set what every session needs, and `settings`, in one round trip."""
         # One type for all integers, so that a statement is prepared once and not once for each size.
         connection.adapters.register_dumper(int, Int8Dumper)
-        every = {**_SETTINGS, **settings, "search_path": f'"{self.schema}"'}
+        every = {**SETTINGS, **settings, "search_path": f'"{self.schema}"'}
         calls = sql.SQL(", ").join(
             sql.SQL("set_config({}, {}, false)").format(name, value)
             for name, value in every.items()
@@ -158,7 +159,7 @@ class Place:
         except psycopg.Error as error:
             raise self._without_password(error) from None
         every = {
-            **_SETTINGS,
+            **SETTINGS,
             "statement_timeout": "0",
             "lock_timeout": "3s",
             "search_path": f'"{self.schema}"',
