@@ -6,6 +6,7 @@ import asyncio
 import os
 import pwd
 import shutil
+import socket
 import subprocess
 import tempfile
 from collections.abc import AsyncGenerator, Callable
@@ -90,12 +91,18 @@ async def running_pgbouncer(
         try:
             url += f"{folder}&port=6432"
             async with asyncio.timeout(LONG):
-                while not (folder / ".s.PGSQL.6432").exists():  # noqa: ASYNC110 - it is a file
+                # The socket is a file before it listens.
+                while not listens(folder / ".s.PGSQL.6432"):  # noqa: ASYNC110 - nobody tells
                     await asyncio.sleep(0.01)
             yield url
         finally:
             process.terminate()
     shutil.rmtree(folder)
+
+
+def listens(path: Path) -> bool:
+    with socket.socket(socket.AF_UNIX) as probe:
+        return probe.connect_ex(str(path)) == 0
 
 
 async def warm(url: str, count: int) -> None:
@@ -133,7 +140,9 @@ async def test_behind_a_pooler_that_lends_sessions_out_nobody_serves(
         connection = await psycopg.AsyncConnection.connect(url, autocommit=True)
         async with connection:
             cursor = await connection.execute(
-                "select (select count(*) from pg_locks where locktype = 'advisory'), "
+                # Other tests have locks in other databases of this server.
+                "select (select count(*) from pg_locks l join pg_database d on d.oid = l.database "
+                "where l.locktype = 'advisory' and d.datname = current_database()), "
                 "current_setting('search_path'), current_setting('statement_timeout')",
                 prepare=False,
             )
