@@ -121,7 +121,7 @@ async def test_the_names_on_record_are_of_those_who_serve(postgres: Database, cl
                 await raw(
                     postgres,
                     "select pg_terminate_backend(pid, 5000) from pg_stat_activity "
-                    "where application_name = 'stateous replica bb'",
+                    "where datname = current_database() and application_name = 'stateous replica bb'",
                 )
                 assert await third.clock_try()
                 assert await names() == "box:1:aa, box:3:cc"
@@ -188,7 +188,7 @@ async def test_of_replicas_those_are_named_that_live(postgres: Database, clock: 
         await raw(
             postgres,
             "select pg_terminate_backend(pid, 5000) from pg_stat_activity "
-            "where application_name = 'stateous replica bb'",
+            "where datname = current_database() and application_name = 'stateous replica bb'",
         )
         ((names, _),) = await raw(postgres, SERVING)
         assert names == "box:1:aa, box:2:bb, box:3:cc"
@@ -277,7 +277,7 @@ async def test_a_standby_that_is_stopped_while_it_waits_leaves_nothing(
 async def test_a_standby_waits_through_an_outage(postgres: Database, clock: Clock) -> None:
     kill = (
         "select count(pg_terminate_backend(pid, 5000)) from pg_stat_activity "
-        "where application_name = 'stateous standby bb'"
+        "where datname = current_database() and application_name = 'stateous standby bb'"
     )
     async with serving(postgres, clock, candidate("box:1:aa"), mode="alone"):
         standby = postgres.store(clock)
