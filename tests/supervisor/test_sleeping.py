@@ -50,8 +50,7 @@ async def proxy(url: str) -> AsyncGenerator[Proxy]:
 @pytest.fixture
 async def folder(proxy: Proxy, client: AsyncClient, tmp_path: Path) -> Path:
     checksum = (await client.health()).checksum
-    made = make_folder(tmp_path / "box", proxy.url, checksum=checksum, routines=ROUTINES)
-    return made
+    return make_folder(tmp_path / "box", proxy.url, checksum=checksum, routines=ROUTINES)
 
 
 @contextmanager
