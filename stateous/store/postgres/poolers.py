@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack, suppress
-from datetime import datetime
 from typing import Any
 
 import psycopg
@@ -51,7 +50,7 @@ async def check_own(connection: Connection, another: Another) -> None:
             raise CannotOpen(LENDS)
 
 
-async def _check_kept(pid: int, *, began: datetime, another: Another) -> None:
+async def _check_kept(pid: int, *, began: int, another: Another) -> None:
     """Raise CannotOpen when the session `pid`, whose connection is silent, is given to anybody else.
 
     Whoever begins a transaction gets an idle session, if there is any, and keeps it. So once a new session had
@@ -77,10 +76,8 @@ async def _check_kept(pid: int, *, began: datetime, another: Another) -> None:
                 return
 
 
-async def _session(
-    connection: Connection, *, begins: bool = False
-) -> tuple[int, datetime, datetime]:
-    """The session's number, when it was made, and the server's time."""
+async def _session(connection: Connection, *, begins: bool = False) -> tuple[int, int, int]:
+    """The session's number, when it was made, and the server's time, in microseconds."""
     if begins:
         await connection.execute("begin", prepare=False)
     cursor = await connection.execute(postgres_statement("session_read"), prepare=False)

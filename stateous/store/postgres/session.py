@@ -21,6 +21,8 @@ Connection = AsyncConnection[tuple[Any, ...]]
 OLDEST_SERVER = 140000
 """Postgres 14: the first that ends a session by itself when it is idle (`idle_session_timeout`)."""
 
+_SEVENTEEN = 170000
+
 # What a URL does not say. Keepalives notice a peer that is gone while we wait, tcp_user_timeout one that
 # is gone while we send.
 _LIMITS: dict[str, Any] = {
@@ -35,6 +37,9 @@ _LIMITS: dict[str, Any] = {
     "target_session_attrs": "read-write",
 }
 
+_ALWAYS = {"client_encoding": "UTF8"}
+"""What no URL and no environment says otherwise: whatever is written is Unicode."""
+
 _VARIABLES = {
     "connect_timeout": "PGCONNECT_TIMEOUT",
     "application_name": "PGAPPNAME",
@@ -47,10 +52,20 @@ SETTINGS = {
     "statement_timeout": "30s",
     "lock_timeout": "10s",
     "client_min_messages": "warning",
-    # What a database or role may have set otherwise; locks and fresh snapshots rest on it.
+    # The rest is what a database or a role may have set otherwise. Locks and fresh snapshots rest on this:
     "default_transaction_isolation": "read committed",
+    # How a session writes and reads is ours to say: times, backslashes, and the names of what is there.
+    "datestyle": "ISO",
+    "standard_conforming_strings": "on",
+    "quote_all_identifiers": "off",
+    # Whoever waits or is silent here does so on purpose, and has limits of our own.
+    "idle_session_timeout": "0",
+    "idle_in_transaction_session_timeout": "0",
 }
 """What is set on each connection."""
+
+_SINCE_17 = {"transaction_timeout": "0"}
+"""The same, of servers that know it."""
 
 LANE_SETTINGS = {
     # A process that is stopped in the middle of a batch must not keep its locks.
@@ -101,7 +116,7 @@ class Place:
         self._is_checked = False
 
     def connect_arguments(self) -> dict[str, Any]:
-        """What is added to the URL; what the URL or the environment says is left alone."""
+        """What is added to the URL; what the URL or the environment says is left alone, but for the encoding."""
         try:
             said = conninfo_to_dict(self.url)
         except psycopg.Error as error:
@@ -109,11 +124,12 @@ class Place:
             raise CannotOpen(
                 f"cannot read the URL {without_password_of(self.url, self.url)!r}: {said}"
             ) from None
-        return {
+        unsaid = {
             name: value
             for name, value in _LIMITS.items()
             if name not in said and _VARIABLES.get(name, "") not in os.environ
         }
+        return unsaid | _ALWAYS
 
     async def connect(self, settings: dict[str, str]) -> Connection:
         """A new connection in autocommit, with these settings and the schema's tables in reach.
@@ -145,7 +161,7 @@ class Place:
         """Set what every session needs, and `settings`, in one round trip."""
         # One type for all integers, so that a statement is prepared once and not once for each size.
         connection.adapters.register_dumper(int, Int8Dumper)
-        every = {**SETTINGS, **settings, "search_path": f'"{self.schema}"'}
+        every = self._settings(settings, server=connection.info.server_version)
         calls = sql.SQL(", ").join(
             sql.SQL("set_config({}, {}, false)").format(name, value)
             for name, value in every.items()
@@ -158,16 +174,17 @@ class Place:
             connection = psycopg.connect(self.url, **self.connect_arguments())
         except psycopg.Error as error:
             raise self._without_password(error) from None
-        every = {
-            **SETTINGS,
-            "statement_timeout": "0",
-            "lock_timeout": "3s",
-            "search_path": f'"{self.schema}"',
-        }
+        limits = {"statement_timeout": "0", "lock_timeout": "3s"}
+        every = self._settings(limits, server=connection.info.server_version)
         for name, value in every.items():
             connection.execute("select set_config(%s, %s, false)", (name, value))
         connection.commit()
         return connection
+
+    def _settings(self, settings: dict[str, str], *, server: int) -> dict[str, str]:
+        """What is set on a connection to a server of this version."""
+        newer = _SINCE_17 if server >= _SEVENTEEN else {}
+        return {**SETTINGS, **newer, **settings, "search_path": f'"{self.schema}"'}
 
     def _without_password(self, error: psycopg.Error) -> psycopg.OperationalError:
         """The error of a connection that failed, in libpq's words but for the password."""
@@ -180,6 +197,12 @@ def _check_server(connection: Connection) -> None:
         raise CannotOpen(
             f"Stateous needs PostgreSQL {OLDEST_SERVER // 10000} or newer; "
             f"this server is {version // 10000}"
+        )
+    encoding = connection.info.parameter_status("server_encoding") or ""
+    if encoding != "UTF8":
+        raise CannotOpen(
+            f"Stateous needs a database with the encoding UTF8; this one has {encoding or 'none'}: "
+            "make another one (create database ... template template0 encoding 'UTF8')"
         )
 
 
