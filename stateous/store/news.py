@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
-from typing import Protocol
+from typing import Annotated, Protocol
 
 import msgspec
 
@@ -23,7 +23,7 @@ class News(msgspec.Struct, frozen=True, omit_defaults=True):
 
     sender: str = msgspec.field(default="", name="from")
     ready: dict[str, int] | None = None
-    due: datetime | None = None
+    due: Annotated[datetime, msgspec.Meta(tz=True)] | None = None
     gone: frozenset[str] = frozenset()
 
 
@@ -75,13 +75,16 @@ def news_text(news: News) -> str:
 
 
 def tell(listener: Listener, text: str, *, own: str) -> None:
-    """Tell what was heard, but for what we said ourselves. What cannot be read means anything."""
+    """Tell what was heard, but for what we said ourselves. What cannot be read means anything.
+
+    Whoever may connect to the database may say anything on a channel.
+    """
     if text == INBOX:
         listener.inbox_filled()
         return
     try:
         news = msgspec.json.decode(text.encode(), type=News)
-    except (msgspec.MsgspecError, UnicodeError):
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
         news = News()
     if news.sender and news.sender == own:
         return

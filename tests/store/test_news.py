@@ -59,7 +59,19 @@ def test_nobody_hears_itself() -> None:
     assert heard(news_text(News("us"))) == []
 
 
-@pytest.mark.parametrize("text", ["", "look!", "[1]", '{"ready": 3}', "\ud800"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "look!",
+        "[1]",
+        '{"ready": 3}',
+        "\ud800",
+        # A time that is no moment: it cannot be compared with any.
+        '{"ready": {}, "due": "2030-01-01T12:00:00"}',
+        '{"x":' * 1500,
+    ],
+)
 def test_what_cannot_be_read_means_anything(text: str) -> None:
     assert heard(text) == ["anything"]
 
