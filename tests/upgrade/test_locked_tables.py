@@ -22,6 +22,9 @@ from tests.store.opened import opened, raw
 from tests.upgrade.past import make_version
 
 CONTENTS = "select relname from pg_class where relnamespace = 'stateous'::regnamespace order by 1"
+WAITS = (
+    "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
+)
 
 
 @pytest.fixture
@@ -48,6 +51,20 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(Place, "connect_blocking", connect_briefly)
     monkeypatch.setattr(tables, "REST", 0.05)
+
+
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch, impatient: None) -> None:
+    """A try waits for as long as others take."""
+    connect = Place.connect_blocking
+
+    def connect_patiently(place: Place) -> psycopg.Connection[tuple[Any, ...]]:
+        connection = connect(place)
+        connection.execute("set lock_timeout = '1min'")
+        connection.commit()
+        return connection
+
+    monkeypatch.setattr(Place, "connect_blocking", connect_patiently)
 
 
 @asynccontextmanager
@@ -92,6 +109,26 @@ async def test_an_upgrade_goes_on_when_they_have_ended(old: Database, clock: Clo
     assert await check(open_upkeep(old.url)) == known_versions()[-1]
 
 
+async def test_an_upgrade_that_is_cancelled_is_over_before_anybody_else_may_begin(
+    old: Database, clock: Clock, patient: None
+) -> None:
+    holds = "select 1 from pg_locks where locktype = 'advisory' and database = (select oid from pg_database where datname = current_database())"
+    async with long_transaction(old) as busy:
+        store = old.store(clock)
+        opening = asyncio.create_task(store.open())
+        while not await raw(old, WAITS):
+            assert not opening.done()
+        opening.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await opening
+        assert await raw(old, WAITS) == []
+        while await raw(old, holds):
+            pass
+        await busy.rollback()
+    assert await raw(old, "select version_num from stateous_version") == [("0001",)]
+    assert (await upgrade(open_upkeep(old.url), old.store(clock))).before == "0001"
+
+
 async def test_views_are_made_again_when_they_are_not_looked_at(
     postgres: Database, clock: Clock
 ) -> None:
@@ -109,6 +146,27 @@ async def test_views_are_made_again_when_they_are_not_looked_at(
             assert (await upgrading).again == ("view paths",)
     finally:
         await connection.close()
+
+
+async def test_who_makes_views_again_lets_another_one_end_first(
+    postgres: Database, clock: Clock, patient: None
+) -> None:
+    ((made,),) = await raw(postgres, "select pg_get_viewdef('stateous_views.paths'::regclass)")
+    await raw(postgres, "drop view stateous_views.paths")
+    turn = Place(postgres.url, schema="stateous").views
+    connection = await psycopg.AsyncConnection.connect(postgres.url)
+    try:
+        await connection.execute("select pg_advisory_xact_lock(%s)", (turn,))
+        await connection.execute("set search_path = stateous")
+        await connection.execute(f"create view stateous_views.paths as {made}".encode())
+        upgrading = asyncio.create_task(upgrade(open_upkeep(postgres.url), postgres.store(clock)))
+        while not await raw(postgres, WAITS):
+            assert not upgrading.done()
+        await connection.commit()
+        await upgrading
+    finally:
+        await connection.close()
+    assert await check(open_upkeep(postgres.url)) == known_versions()[-1]
 
 
 async def test_who_serves_keeps_an_upgrade_away_and_is_named(old: Database, clock: Clock) -> None:

@@ -112,6 +112,7 @@ class Place:
         self.fence = _advisory_key("fence", schema)
         self.start = _advisory_key("start", schema)
         self.clock = _advisory_key("clock", schema)
+        self.views = _advisory_key("views", schema)
         self.channel = channel_of(schema)
         self._is_checked = False
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
+from threading import Event
+from typing import Any
 
 import psycopg
 import structlog
@@ -21,6 +24,7 @@ from stateous.store.postgres import functions, views
 from stateous.store.postgres.load import run
 from stateous.store.postgres.session import Connection, Place, reason_of
 from stateous.store.scripts import VERSION_TABLE
+from stateous.store.statements import postgres_statement
 from stateous.store.store import CannotOpen
 
 TRIES = 10
@@ -28,6 +32,11 @@ TRIES = 10
 
 REST = 1.0
 """How long others may work between two of these tries (seconds)."""
+
+CANCELLED_WITHIN = 1.0
+CANCELLED_AGAIN = 0.05
+
+Connect = Callable[[], psycopg.Connection[Any]]
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
@@ -69,12 +78,10 @@ async def check_room(connection: Connection) -> None:
 async def make_tables(place: Place, connection: Connection) -> None:
     """Bring the schema up to date; `connection` has the hold. Raises psycopg.Error, CannotOpen."""
 
-    def upgrade() -> None:
-        migrate.upgrade(
-            url="postgresql+psycopg://", schema=place.schema, connect=place.connect_blocking
-        )
+    def upgrade(connect: Connect) -> None:
+        migrate.upgrade(url="postgresql+psycopg://", schema=place.schema, connect=connect)
 
-    await _at_a_quiet_moment(upgrade, connection)
+    await _at_a_quiet_moment(place, upgrade, connection)
 
 
 async def make_again(place: Place, connection: Connection) -> None:
@@ -83,22 +90,26 @@ async def make_again(place: Place, connection: Connection) -> None:
     Raises psycopg.Error, CannotOpen.
     """
 
-    def make() -> None:
-        with place.connect_blocking() as blocking, blocking.cursor() as cursor:
+    def make(connect: Connect) -> None:
+        with connect() as blocking, blocking.cursor() as cursor:
+            # There is no hold for this: two at once would make the same view twice.
+            cursor.execute(postgres_statement("turn_take"), {"turn": place.views})
             views.renew(cursor)
             functions.make(cursor)
 
-    await _at_a_quiet_moment(make, connection)
+    await _at_a_quiet_moment(place, make, connection)
 
 
-async def _at_a_quiet_moment(change: Callable[[], None], connection: Connection) -> None:
+async def _at_a_quiet_moment(
+    place: Place, change: Callable[[Connect], None], connection: Connection
+) -> None:
     """Run a change of the schema, once nobody uses what it alters. Each try is one transaction.
 
     A try waits for a lock for a short time only, for whoever asks for the table meanwhile queues up behind it.
     """
     for tried in range(1, TRIES + 1):
         try:
-            await asyncio.to_thread(change)
+            await _done_or_undone(place, change)
             return
         except psycopg.errors.LockNotAvailable:
             users = await _who_uses(connection)
@@ -114,6 +125,33 @@ async def _at_a_quiet_moment(change: Callable[[], None], connection: Connection)
                 f"this role may not change the tables ({reason_of(error)}): "
                 "run stateous db upgrade as the role that owns them"
             ) from None
+
+
+async def _done_or_undone(place: Place, change: Callable[[Connect], None]) -> None:
+    """Run a change in a thread. Whoever cancels it gets it rolled back first: nobody else may change the tables beside it."""
+    made: list[psycopg.Connection[Any]] = []
+    is_cancelled = Event()
+
+    def connect() -> psycopg.Connection[Any]:
+        made.append(place.connect_blocking())
+        if is_cancelled.is_set():
+            made[-1].close()
+        return made[-1]
+
+    running = asyncio.ensure_future(asyncio.to_thread(change, connect))
+    try:
+        await asyncio.shield(running)
+    except asyncio.CancelledError:
+        is_cancelled.set()
+        while not running.done():
+            # Between two statements there is nothing to cancel, so it is tried again.
+            for blocking in made:
+                await asyncio.to_thread(blocking.cancel_safe, timeout=CANCELLED_WITHIN)
+            await asyncio.wait([running], timeout=CANCELLED_AGAIN)
+        # What it failed with is that it was cancelled.
+        with suppress(psycopg.Error, CannotOpen):
+            running.result()
+        raise
 
 
 async def _who_uses(connection: Connection) -> str:
