@@ -98,6 +98,10 @@ class RunContext:
 
     def schedule(self, event: Event | type[Event], /, *, after: str | timedelta) -> None:
         happens = event() if isinstance(event, type) else event
+        if not isinstance(happens, Event):  # pyright: ignore[reportUnnecessaryIsInstance] - a user's event
+            raise TypeError(
+                f"{happens!r:.80} is no event of contract.py, so it cannot be scheduled"
+            )
         payload = payload_of(happens)
         wanted: dict[str, Any] = {"event": happens.name, "after": _spelled(after)}
         if payload is not None:
@@ -111,10 +115,12 @@ class RunContext:
 
 
 def _spelled(after: str | timedelta) -> str:
-    """A delay as a report spells it. Raises ValueError for one that it cannot spell."""
+    """A delay as a report spells it. Raises ValueError for one that it cannot spell, TypeError for what is none."""
     if isinstance(after, str):
         parse_duration(after)
         return after
+    if not isinstance(after, timedelta):  # pyright: ignore[reportUnnecessaryIsInstance] - a user's delay
+        raise TypeError(f"{after!r:.80} is no delay: write a text such as '6h', or a timedelta")
     seconds = after.total_seconds()
     if seconds < 1 or seconds != int(seconds) or after > LONGEST:
         raise ValueError("a delay is a whole number of seconds, from 1 second to 3650 days")

@@ -28,9 +28,7 @@ def _returned(routine: Routine) -> Iterator[type[Event]]:
     except Exception:  # noqa: BLE001 - an annotation may name what is not there when the program runs
         return
     for each in get_args(said) if get_origin(said) in (Union, types.UnionType) else (said,):
-        if (
-            get_origin(each) is type
-        ):  # an event without a payload is returned without parentheses, too
-            each = get_args(each)[0]  # noqa: PLW2901
-        if isinstance(each, type) and issubclass(each, Event) and each is not Event:
-            yield each
+        # An event without a payload is returned without parentheses, too: type[events.submitted].
+        event = get_args(each)[0] if get_origin(each) is type else each
+        if isinstance(event, type) and issubclass(event, Event) and event is not Event:
+            yield event

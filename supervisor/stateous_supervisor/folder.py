@@ -52,6 +52,10 @@ def read_settings(folder: Path) -> Settings:
         ) from None
     except OSError as problem:
         raise BadFolder(f"cannot read {path}: {problem.strerror}") from problem
+    except yaml.MarkedYAMLError as problem:
+        mark = problem.problem_mark
+        place = "" if mark is None else f"line {mark.line + 1}, column {mark.column + 1}: "
+        raise BadFolder(f"{path} is not YAML: {place}{problem.problem}") from problem
     except (yaml.YAMLError, ValueError) as problem:  # ValueError: a date that is none
         raise BadFolder(f"{path} is not YAML: {' '.join(str(problem).split())}") from problem
     if not isinstance(found, dict):
@@ -75,7 +79,7 @@ def _checked(found: dict[Any, Any], *, path: Path) -> Settings:
         raise BadFolder(f"{path}: tasks must be a whole number from 1 to {MOST_TASKS}")
     name = socket.gethostname() if name is None else name
     if not isinstance(name, str) or not 1 <= len(name) <= LONGEST_NAME or not name.isprintable():
-        raise BadFolder(f"{path}: name must be a text of 1 to {LONGEST_NAME} characters")
+        raise BadFolder(f"{path}: name must be a text of 1 to {LONGEST_NAME} printable characters")
     return Settings(folder=path.parent, url=url, tasks=tasks, name=name)
 
 

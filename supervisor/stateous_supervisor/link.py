@@ -139,9 +139,8 @@ class Link:
         try:
             if call.waits:
                 await wait_for_any(sending, until, within=STANDS_FOR)
-                if (
-                    not sending.done()
-                ):  # the control plane lets it wait: that is as good as an answer
+                if not sending.done():
+                    # The control plane lets it wait: that is as good as an answer.
                     self.outage.answered(sender)
             return await self._answer_of(sending, until=until)
         finally:

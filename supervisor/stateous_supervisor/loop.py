@@ -31,8 +31,8 @@ CANCEL_FOR: Final = 2.0
 class Supervisor:
     """Claims tasks of the routines' states under the settings' `name`, at most `tasks` at once.
 
-    `check` raises the StateousError with which the supervisor
-    is to end when the control plane, of which it is given the health, is not the one that the routines are for.
+    `check` is given the health of the control plane. When that is not the one that the routines are for, it raises
+    the StateousError with which the supervisor is to end.
     """
 
     def __init__(

@@ -147,3 +147,20 @@ def test_a_delay_that_a_report_cannot_spell_is_refused(
     with pytest.raises(ValueError, match=r"duration|delay"):
         ctx.schedule(remind, after=after)
     assert ctx.schedules == []
+
+
+@pytest.mark.parametrize(
+    ("event", "after", "sentence"),
+    [
+        ("remind", "6h", "'remind' is no event of contract.py, so it cannot be scheduled"),
+        (int, "6h", "0 is no event of contract.py, so it cannot be scheduled"),
+        (remind, 6, "6 is no delay: write a text such as '6h', or a timedelta"),
+    ],
+)
+def test_what_is_no_event_or_no_delay_is_not_scheduled(
+    ctx: RunContext, event: Any, after: Any, sentence: str
+) -> None:
+    with pytest.raises(TypeError) as told:
+        ctx.schedule(event, after=after)
+    assert str(told.value) == sentence
+    assert ctx.schedules == []

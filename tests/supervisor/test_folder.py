@@ -67,12 +67,22 @@ def test_settings_are_read(tmp_path: Path) -> None:
             "F/stateous.yaml: tasks must be a whole number from 1 to 1000",
         ),
         (f"url: {URL}\ntasks: '4'", "F/stateous.yaml: tasks must be a whole number from 1 to 1000"),
-        (f"url: {URL}\nname: ''", "F/stateous.yaml: name must be a text of 1 to 256 characters"),
+        (
+            f"url: {URL}\nname: ''",
+            "F/stateous.yaml: name must be a text of 1 to 256 printable characters",
+        ),
         (
             f"url: {URL}\nname: {'n' * 257}",
-            "F/stateous.yaml: name must be a text of 1 to 256 characters",
+            "F/stateous.yaml: name must be a text of 1 to 256 printable characters",
         ),
-        (f"url: {URL}\nname: 7", "F/stateous.yaml: name must be a text of 1 to 256 characters"),
+        (
+            f"url: {URL}\nname: 'a\tb'",
+            "F/stateous.yaml: name must be a text of 1 to 256 printable characters",
+        ),
+        (
+            f"url: {URL}\nname: 7",
+            "F/stateous.yaml: name must be a text of 1 to 256 printable characters",
+        ),
     ],
 )
 def test_wrong_settings_are_refused_in_one_sentence(
@@ -86,6 +96,13 @@ def test_what_is_no_yaml_is_refused_in_one_line(tmp_path: Path, text: str) -> No
     sentence = settings_of(tmp_path, text)
     assert sentence.startswith("F/stateous.yaml is not YAML: ")
     assert "\n" not in sentence
+
+
+def test_a_mistake_in_the_yaml_is_told_with_its_place(tmp_path: Path) -> None:
+    sentence = settings_of(tmp_path, f"url: {URL}\n  tasks: 3")
+    assert sentence == (
+        "F/stateous.yaml is not YAML: line 2, column 8: mapping values are not allowed here"
+    )
 
 
 def test_a_folder_without_settings_says_how_to_make_one(tmp_path: Path) -> None:
