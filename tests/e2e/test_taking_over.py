@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
+import sqlite3
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -50,14 +52,29 @@ def test_a_standby_stops_when_it_is_told_and_follows_one_that_is_told(computer: 
         assert second.ask("GET", "/tokens/ORDER-1").status == 200
 
 
+def put_to_sleep(pid: int, database: Database) -> None:
+    """Stop the process between two writes: in the midst of one it would keep an SQLite file locked for as long as it sleeps."""
+    while True:
+        os.kill(pid, signal.SIGSTOP)
+        if database.dialect == "postgres":
+            return
+        with closing(sqlite3.connect(database.url.removeprefix("sqlite:///"))) as connection:
+            try:
+                connection.execute("begin immediate")
+            except sqlite3.OperationalError:
+                os.kill(pid, signal.SIGCONT)
+            else:
+                return
+
+
 def test_one_that_slept_while_another_took_over_writes_nothing_when_it_wakes(
-    computer: Computer,
+    computer: Computer, database: Database
 ) -> None:
     with computer.serving(*HOLD) as sleeper, computer.waiting(*HOLD) as successor:
         assert sleeper.start("ORDER-1").status == 201
         claim = {"supervisor": "box", "states": ["draft"]}
         task = sleeper.ask("POST", "/tasks/claim", claim).json["task"]
-        os.kill(sleeper.process.pid, signal.SIGSTOP)
+        put_to_sleep(sleeper.process.pid, database)
         # The kernel takes these for the sleeper, which finds them first of all when it wakes.
         asked = [
             sleeper.sent("POST", "/tokens", {"token": "ORDER-2", "context": {"title": "b"}}),
