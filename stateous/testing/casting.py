@@ -59,6 +59,8 @@ def casts_for(
 
 
 def _functions(routines: Iterable[Routines]) -> Iterable[Callable[..., object]]:
+    if not isinstance(routines, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance] - one module, as it is
+        raise CannotTest("routines are given as a list: [routines]")
     for given in routines:
         if isinstance(given, ModuleType):
             marked = [

@@ -52,16 +52,20 @@ def is_event(value: object) -> TypeGuard[type[Event]]:
 
 
 def spoken(event: AnyEvent, payload: object = None) -> tuple[str, object]:
-    """The name of an event, and what it carries. Raises CannotTest when that is said twice."""
+    """The name of an event, and what it carries. Raises CannotTest when that is said twice, or for what is no event."""
     match event:
         case Event():
             if payload is not None:
                 raise CannotTest(f"the payload of {event.name!r} is given twice")
             return event.name, event.payload
-        case type() | WorkflowEvent():
+        case _ if is_event(event) or isinstance(event, WorkflowEvent):
             return event.name, payload
-        case _:
+        case str():
             return event, payload
+        case _:
+            raise CannotTest(
+                f"{event!r:.80} is no event: give one of the contract or workflow, or its name"
+            )
 
 
 def emitted(event: AnyEvent, payload: object = None) -> Event | type[Event]:

@@ -28,7 +28,7 @@ from stateous.testing.graphs import AnyState, Source, graph_for, queue_of
 from stateous.testing.happenings import AnyEvent, spoken
 from stateous.testing.memory_store import MemoryStore
 from stateous.testing.one_task import LEASE_FOR, START_OF_TIME, granted
-from stateous.testing.problems import CannotTest
+from stateous.testing.problems import CannotTest, refuse_unknown
 from stateous.testing.stubs import Stub
 from stateous.testing.tokens import RehearsedToken
 from stateous.testing.trials import SUPERVISOR, Said, Trial, refuse_running_loop
@@ -99,6 +99,7 @@ class Rehearsal:
 
         With an `event` the task ends so, with an `error` it fails.
         """
+        refuse_unknown(more, ReportFields.__annotations__, of="report")
         task = self._last_task(self.token(token))
         name, carried = (None, None) if event is None else spoken(event, payload)
         self._do(report_asked(task, _body(calls.report(task, name, carried, more))))
@@ -260,4 +261,8 @@ def _body(call: Call[Any]) -> Body:
 
 
 def _duration(given: str | timedelta) -> timedelta:
-    return parse_duration(given) if isinstance(given, str) else given
+    if isinstance(given, str):
+        return parse_duration(given)
+    if not isinstance(given, timedelta):  # pyright: ignore[reportUnnecessaryIsInstance] - a test's number
+        raise CannotTest(f"{given!r:.80} is no duration: write a text such as '6h', or a timedelta")
+    return given

@@ -16,7 +16,7 @@ from stateous.model.marks import Occurrence, StateRef, states_of
 from stateous.testing.graphs import Source, graph_for, state_ref
 from stateous.testing.happenings import AnyEvent, Reported, occurrence
 from stateous.testing.one_task import Setting, free_task, task_in_graph
-from stateous.testing.problems import CannotTest
+from stateous.testing.problems import CannotTest, refuse_unknown
 from stateous.testing.trials import Trial, refuse_running_loop, routine_for
 from stateous_supervisor.attempt import End
 
@@ -86,20 +86,23 @@ async def run_routine_async(routine: Function, **given: Unpack[Given]) -> Done:
 
 
 def _trial(function: Function, given: Given) -> Trial:
+    refuse_unknown(given, Given.__annotations__, of="run_routine")
     source = given.get("workflow")
     graph = None if source is None else graph_for(source)
     state = _state(function, given.get("state"))
     if graph is not None:
         state = state_ref(graph, state)
     elif isinstance(state, str):
-        raise CannotTest(f"no routine here is marked for {state!r}: give its state of contract.py")
+        raise CannotTest(
+            f"{_named(function)} is not marked for {state!r}: give state=states.name of contract.py, or workflow="
+        )
     setting = Setting(
         token=given.get("token", "TOKEN-1"),
         context=_document(given.get("context"), "context"),
         memory=_document(given.get("memory"), "memory"),
         entered_by=occurrence(given.get("entered_by")),
-        visit=given.get("visit", 1),
-        attempt=given.get("attempt", 1),
+        visit=_number(given.get("visit", 1), "visit"),
+        attempt=_number(given.get("attempt", 1), "attempt"),
     )
     grant, decide = (
         free_task(state, setting) if graph is None else task_in_graph(graph, state, setting)
@@ -115,11 +118,14 @@ def _state(function: Function, given: StateRef | str | None) -> StateRef | str:
         return given
     if len(marked) == 1:
         return marked[0]
-    named = getattr(function, "__name__", "the routine")
     names = ", ".join(state.name for state in marked) or "no state"
     raise CannotTest(
-        f"{named} is marked for {names}: say which one is meant, with state=states.name"
+        f"{_named(function)} is marked for {names}: say which one is meant, with state=states.name"
     )
+
+
+def _named(function: Function) -> str:
+    return getattr(function, "__name__", "the routine")
 
 
 def _document(value: object, named: str) -> dict[str, Any]:
@@ -127,6 +133,12 @@ def _document(value: object, named: str) -> dict[str, Any]:
     if not isinstance(document, dict):
         raise CannotTest(f"the {named} is a {type(value).__name__}, and no object")
     return cast("dict[str, Any]", document)
+
+
+def _number(value: int, named: str) -> int:
+    if value < 1:
+        raise CannotTest(f"the {named} is {value}, and the first one is 1")
+    return value
 
 
 def _done(trial: Trial, end: End) -> Done:

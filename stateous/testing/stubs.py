@@ -39,14 +39,19 @@ def _routine(step: Step, state: StateRef) -> Routine:
             return _stub(lambda _: None, state)
         case BaseException():
             return _stub(_raiser(step), state)
-        case tuple():
-            return _returns(state, *step)
+        case tuple((event, payload)):
+            return _returns(state, event, payload)
         case Event() | WorkflowEvent() | str():
             return _returns(state, step)
         case _ if is_event(step):
             return _returns(state, step)
-        case _:
+        case _ if callable(step):
             return routine_for(step, state)
+        case _:
+            raise CannotTest(
+                f"the stub of {state.name!r} is {step!r:.80}: it is an event, (event, payload), None, an exception, "
+                "a function of ctx, or a list of these"
+            )
 
 
 def _returns(state: StateRef, event: AnyEvent, payload: object = None) -> Routine:

@@ -11,7 +11,7 @@ from stateous import (
     Context,
     InvalidArgument,
 )
-from stateous.testing import Rehearsal, RehearsedToken
+from stateous.testing import CannotTest, Rehearsal, RehearsedToken
 from tests.testing import orders as flow
 from tests.testing.orders import Finding, Order, Review, events, orders, states
 
@@ -96,6 +96,9 @@ def test_time_passes_only_by_hand() -> None:
     assert token.history[-1].at == world.now
     with pytest.raises(ValueError, match="is not a duration"):
         world.advance("soon")
+    number: Any = 6
+    with pytest.raises(CannotTest, match="6 is no duration: write a text such as '6h'"):
+        world.advance(number)
     with pytest.raises(ValueError, match="a clock does not run backwards"):
         world.advance(timedelta(seconds=-1))
     with pytest.raises(InvalidArgument, match="to the year 9000 at most"):

@@ -186,8 +186,24 @@ def test_the_state_is_that_of_the_mark_or_the_one_that_is_said() -> None:
         run_routine(both)
     with pytest.raises(CannotTest, match="<lambda> is marked for no state"):
         run_routine(lambda _: None)
-    with pytest.raises(CannotTest, match="no routine here is marked for 'ship'"):
+    with pytest.raises(CannotTest, match="both is not marked for 'ship': give state=states"):
         run_routine(both, state="ship")
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"contxt": {}}, "run_routine takes no 'contxt', only context, memory, "),
+        ({"visit": 0}, "the visit is 0, and the first one is 1"),
+        ({"attempt": -1}, "the attempt is -1, and the first one is 1"),
+        ({"entered_by": 3}, "3 is no event: "),
+        ({"entered_by": int}, "<class 'int'> is no event: "),
+    ],
+)
+def test_what_no_routine_can_be_given_is_refused(given: Any, sentence: str) -> None:
+    with pytest.raises(CannotTest) as told:
+        run_routine(write, **given)
+    assert str(told.value).startswith(sentence)
 
 
 def test_a_routine_takes_one_argument() -> None:

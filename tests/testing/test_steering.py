@@ -54,6 +54,9 @@ def test_someone_outside_reports_for_a_task_that_waits() -> None:
         world.report(token, events.shipped)
     with pytest.raises(InvalidContext):
         world.report(token, events.nudged, context={"pages": "many"})
+    misspelt: Any = {"contxt": {"pages": 5}}
+    with pytest.raises(CannotTest, match="report takes no 'contxt', only error, context, "):
+        world.report(token, events.nudged, **misspelt)
     world.report(token, events.reviewed, Review(approved=False), context={"pages": 5})
     assert (token.state, token.visit, token.context["pages"]) == ("draft", 2, 5)
     world.run()

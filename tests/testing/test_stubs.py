@@ -127,7 +127,10 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"stubs": {"draft": events.shipped}}, "the stub of 'draft' returns 'shipped', "),
     ({"stubs": {"draft": []}}, "the stub of 'draft' is an empty list: say what it does"),
     ({"stubs": {"draft": (events.submitted(), {})}}, "the payload of 'submitted' is given twice"),
-    ({"stubs": {"draft": 7}}, "a routine in the test is no function: "),
+    ({"stubs": {"draft": 7}}, "the stub of 'draft' is 7: it is an event, (event, payload), None, "),
+    ({"stubs": {"draft": ("submitted", {}, 7)}}, "the stub of 'draft' is ('submitted', {}, 7): "),
+    ({"stubs": {"draft": (7, {})}}, "7 is no event: "),
+    ({"routines": types}, "routines are given as a list: [routines]"),
     ({"stubs": {"draft": lambda: None}}, "<lambda> in test_stubs.py must take one argument"),
     ({"routines": [types]}, "the module types has no routine: mark one with @on_state"),
     (
