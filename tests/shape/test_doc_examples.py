@@ -13,6 +13,8 @@ import pytest
 
 from stateous import END, START, Workflow
 from stateous.compiler.checking import examine
+from stateous.compiler.flow import load_flow
+from stateous.compiler.scaffold import write_workflow
 from stateous.model.graph import parse_graph
 from stateous.model.guards import Scope, parse_guard
 from tests.client.planes import serving
@@ -50,6 +52,17 @@ def test_the_graph_file_is_served() -> None:
     for graph in graphs:
         assert parse_graph(graph).workflow == "orders"
     assert graphs
+
+
+def test_the_workflow_of_getting_started_compiles_with_its_longer_state(tmp_path: Path) -> None:
+    written, longer = blocks(ROOT / "docs/getting-started.md", "python")[:2]
+    write_workflow("orders", tmp_path)
+    flow = tmp_path / "flow.py"
+    text = flow.read_text(encoding="utf-8")
+    assert set(written.splitlines()) <= set(text.splitlines())
+    last = f"{written.splitlines()[-1]}\n"
+    flow.write_text(text.replace(last, longer), encoding="utf-8")
+    assert list(load_flow(flow).graph().flows["orders"].states) == ["draft", "review", "fixing"]
 
 
 def test_the_guards_parse() -> None:
