@@ -11,12 +11,15 @@ from typing import Final
 import msgspec
 
 from stateous.client.answers import Grant
+from stateous.model.wire.body import LARGEST_BODY
 from stateous_supervisor.context import RunContext, Write
 from stateous_supervisor.outcome import (
+    LONGEST_TRACEBACK,
     Failed,
     Outcome,
     clean,
     failure_of,
+    kind_of,
     outcome_of,
     report_body,
 )
@@ -65,6 +68,15 @@ class Attempt:
         return End(self._report(Failed(clean(sentence))))
 
     def _report(self, outcome: Outcome) -> bytes:
+        body = self._body(outcome)
+        if len(body) <= LARGEST_BODY:
+            return body
+        # Said here: what stands between may cut it off, time and again, before anybody can refuse it.
+        return self._body(
+            Failed(f"the report has {len(body)} bytes, and may have {LARGEST_BODY} at most")
+        )
+
+    def _body(self, outcome: Outcome) -> bytes:
         # Copies, because a routine can leave a thread behind that goes on writing.
         return report_body(
             outcome,
@@ -82,6 +94,8 @@ def _traceback_of(problem: BaseException) -> str:
         at = at.tb_next
     shown = problem.__traceback__ if at is None else at
     try:
-        return "".join(traceback.format_exception(problem.with_traceback(shown)))
-    except Exception as failed:  # noqa: BLE001 - it reads objects of the user's
-        return f"(its traceback cannot be shown: {type(failed).__name__})"
+        text = "".join(traceback.format_exception(problem.with_traceback(shown)))
+    except BaseException as failed:  # noqa: BLE001 - it reads objects of the user's
+        return f"(its traceback cannot be shown: {kind_of(failed)})"
+    # Halves of surrogate pairs do not get out of a process.
+    return text[:LONGEST_TRACEBACK].encode("utf-8", "backslashreplace").decode()

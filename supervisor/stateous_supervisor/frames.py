@@ -11,6 +11,8 @@ import msgspec
 
 _LENGTH: Final = 8
 """Bytes before each frame that say how long it is."""
+_LONGEST: Final = 1 << 26
+"""Bytes of a frame: what says that it is longer is none of ours."""
 
 
 class Job(msgspec.Struct, frozen=True, tag=True):
@@ -74,9 +76,12 @@ class Channel:
             raise EOFError from problem
 
     def receive(self) -> Frame:
-        """Wait for the next frame. Raises EOFError when the other side is gone."""
+        """Wait for the next frame. Raises EOFError when the other side is gone, or what comes is no frame."""
         try:
-            return _decode(self._read(int.from_bytes(self._read(_LENGTH), "big")))
+            length = int.from_bytes(self._read(_LENGTH), "big")
+            if length > _LONGEST:
+                raise EOFError
+            return _decode(self._read(length))
         except (OSError, msgspec.DecodeError) as problem:
             raise EOFError from problem
 

@@ -6,18 +6,16 @@ import logging
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Any, Final, Literal, Protocol, cast
+from typing import Any, Literal, Protocol, cast
 
 import structlog
 from structlog.typing import EventDict, Processor, WrappedLogger
 
 from stateous.model.sentences import printable
+from stateous_supervisor.outcome import LONGEST_TRACEBACK
 
 LogFormat = Literal["text", "json"]
 Write = Callable[[str], None]
-
-LONGEST_TRACEBACK: Final = 20_000
-"""Characters: an exception may carry megabytes."""
 
 
 class Log(Protocol):

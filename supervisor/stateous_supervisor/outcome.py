@@ -13,6 +13,8 @@ from stateous.model.marks import Event, StateRef
 
 LONGEST_ERROR: Final = 10_000
 """Characters that a ledger keeps of a failure."""
+LONGEST_TRACEBACK: Final = 20_000
+"""Characters of a traceback in the log: an exception may carry megabytes."""
 DEEPEST_CAUSE: Final = 8
 MOST_OF_A_GROUP: Final = 20
 
@@ -37,6 +39,7 @@ class Failed(msgspec.Struct, frozen=True):
 Outcome = Emitted | Waits | Failed
 
 _encode = msgspec.json.Encoder().encode
+_NAME: Final[Any] = type.__dict__["__name__"]
 
 
 def outcome_of(result: object, *, state: StateRef, where: str) -> Outcome:
@@ -79,12 +82,15 @@ def payload_of(event: Event) -> dict[str, Any] | None:
 
 def failure_of(error: BaseException) -> Failed:
     """The failure of a routine that raised: the exception's name and text, and the causes that it names."""
-    return Failed(clean(_said(error)))
+    try:
+        return Failed(clean(_said(error)))
+    except BaseException as problem:  # noqa: BLE001 - a user's exception may have any name and causes
+        return Failed(f"an exception that cannot be read: reading it raised {kind_of(problem)}")
 
 
 def _said(error: BaseException, *, deeper: int = DEEPEST_CAUSE) -> str:
     """`ValueError: no card, because of KeyError: 'card'`; a group's exceptions follow its text."""
-    name, text = type(error).__name__, _text_of(error)
+    name, text = kind_of(error), _text_of(error)
     said = f"{name}: {text}" if text else name
     if deeper and isinstance(error, BaseExceptionGroup):
         group = cast("BaseExceptionGroup[BaseException]", error)
@@ -93,6 +99,12 @@ def _said(error: BaseException, *, deeper: int = DEEPEST_CAUSE) -> str:
     if deeper and error.__cause__ is not None:
         said = f"{said}, because of {_said(error.__cause__, deeper=deeper - 1)}"
     return said
+
+
+def kind_of(error: BaseException) -> str:
+    """The name of an exception's class, also when its metaclass hides it."""
+    name: object = _NAME.__get__(type(error))
+    return clean(str(name))
 
 
 def _text_of(error: BaseException) -> str:

@@ -54,13 +54,12 @@ class InProcess:
         return True
 
     def _attend(self, attempt: Attempt, ended: Future[End]) -> None:
-        ours, theirs = socket.socketpair()
-        channel = Channel(ours)
         try:
+            ours, theirs = socket.socketpair()
             with theirs:
-                self._leash = leash = _Leash(theirs)
+                channel = Channel(ours)
+                self._leash = leash = self._begun(channel, theirs)
         except OSError as problem:
-            channel.close()
             why = f"the routine's process could not be started: {problem.strerror or problem}"
             ended.set_result(attempt.failed(why))
             return
@@ -69,12 +68,24 @@ class InProcess:
         try:
             end = self._listen(channel, attempt)
         except EOFError:
+            channel.close()  # or it would wait for an answer, when what it said was not understood
             end = attempt.failed(f"the routine's process {leash.wait()}")
+        except Exception as problem:  # noqa: BLE001 - nobody else would end what was begun
+            leash.let_go()
+            end = attempt.raised(problem)
         if self._stopped:
             leash.put_away()  # who stops it waits for its end, and not for what it has to say
         ended.set_result(end)
         leash.put_away()
         channel.close()
+
+    def _begun(self, channel: Channel, theirs: socket.socket) -> _Leash:
+        """The process, begun. Raises OSError when it cannot be."""
+        try:
+            return _Leash(theirs)
+        except OSError:
+            channel.close()
+            raise
 
     def _listen(self, channel: Channel, attempt: Attempt) -> End:
         """Give out the job, keep what is written. Raises EOFError when the process ends before its routine."""

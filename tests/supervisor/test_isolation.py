@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import signal
 from collections.abc import Callable
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from stateous.client import AsyncClient
+from stateous_supervisor import process
 from stateous_supervisor.routine import Routine
 from tests.supervisor.processes import make_folder, supervise
 from tests.supervisor.running import STATES, supervising
@@ -100,6 +102,9 @@ async def test_it_is_told_the_token_and_tells_what_others_tell(
         ("os._exit(0)", "the routine's process ended with exit code 0"),
         ("os.kill(os.getpid(), signal.SIGKILL)", "the routine's process ended with signal 9 (SIGKILL)"),
         ("import ctypes; ctypes.string_at(0)", "the routine's process ended with signal 11 (SIGSEGV)"),
+        ("raise ValueError('\\ud800')", "ValueError: \ufffd"),
+        ("raise ValueError('x' * 10**8)", f"ValueError: {'x' * 9987}…"),
+        ("[os.write(n, b'\\x7f' * 64) for n in range(3, 50) if pathlib.Path(f'/dev/fd/{n}').is_socket()]", "the routine's process ended with exit code 0"),
         ("return submitted(1)", "TypeError: the event 'submitted' takes no payload"),
         ("return 1", "draft in isolated_routines.py returned a int: it must return an event, or None to wait"),
         ("ctx['title'] = {1}", "NotJson: context.title is a set, which JSON cannot hold"),
@@ -144,6 +149,18 @@ async def test_a_file_that_does_not_import_any_more_fails_the_attempt(
     await client.start("A")
     async with supervising(url, tmp_path, {"draft": routine}) as box:
         await box.says("isolated_routines.py, line 15: ZeroDivisionError: division by zero")
+
+
+async def test_a_process_that_cannot_be_begun_fails_the_attempt(
+    url: str, client: AsyncClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_more() -> None:
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    monkeypatch.setattr(process.socket, "socketpair", no_more)
+    await client.start("A")
+    async with supervising(url, tmp_path, {"draft": isolated(tmp_path, HANGS)}) as box:
+        await box.says("failed: the routine's process could not be started: Too many open files")
 
 
 HANGS = """def draft(ctx):

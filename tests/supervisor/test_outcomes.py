@@ -105,6 +105,22 @@ class Leaving(Exception):
         raise SystemExit
 
 
+class Causeless(Exception):
+    @property
+    def __cause__(self) -> BaseException | None:  # pyright: ignore[reportIncompatibleVariableOverride]
+        raise OSError
+
+
+class _Nameless(type):
+    @property
+    def __name__(cls) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
+        raise OSError
+
+
+class Unnamed(Exception, metaclass=_Nameless):
+    pass
+
+
 def caused() -> Exception:
     """An exception whose cause has a cause, and a context that nobody named."""
     refused = ConnectionError("refused")
@@ -125,6 +141,8 @@ def caused() -> Exception:
         (RuntimeError("a\x00b\ud800c"), "RuntimeError: a\ufffdb\ufffdc"),
         (Mute(), "Mute"),
         (Leaving(), "Leaving"),
+        (Unnamed("x"), "Unnamed: x"),
+        (Causeless("x"), "an exception that cannot be read: reading it raised OSError"),
         (
             caused(),
             "RuntimeError: cannot pay, because of ConnectionError: refused, because of KeyError: 'host'",
