@@ -26,6 +26,8 @@ _COUNTED: Final = 0.5
 _ROOM: Final = 1 << 20
 _LONGEST: Final = 1 << 16
 """Bytes that a routine may print before they are read, and characters of a line."""
+_MOST: Final = 100_000
+"""Lines that wait to be drawn: somebody may have stopped the terminal."""
 _ESCAPES: Final = re.compile(r"\x1b(\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)?|[@-Z\\-_])")
 
 
@@ -45,7 +47,7 @@ class Screen:
     """
 
     def __init__(self) -> None:
-        self._lines: deque[str] = deque()
+        self._lines: deque[str] = deque(maxlen=_MOST)
         self._runs: Callable[[], Sequence[Run]] = tuple
         self._more = Event()
         self._over = Event()

@@ -13,7 +13,9 @@ from typing import Any
 
 import pytest
 
-from stateous_supervisor.log import LONGEST_TRACEBACK, Log, LogFormat, open_log
+from stateous_supervisor import stderr as stderr_module
+from stateous_supervisor.log import Log, LogFormat, open_log
+from stateous_supervisor.outcome import LONGEST_TRACEBACK
 from stateous_supervisor.stderr import Stderr
 
 ROOT = Path(__file__).parents[2]
@@ -93,6 +95,33 @@ def test_a_log_that_nobody_reads_does_not_stop_the_work() -> None:
     stderr.close()
     os.close(writing)
     Stderr(writing).write("stderr was closed before")
+
+
+def test_a_log_whose_reader_sleeps_is_written_later_and_in_order() -> None:
+    reading, writing = os.pipe()
+    stderr = Stderr(writing)
+    os.close(writing)
+    lines = [f"{number} {'x' * 9_000}" for number in range(100)]
+    for line in lines:  # a pipe takes 64 KiB
+        stderr.write(line)
+    with os.fdopen(reading) as reader:
+        assert [reader.readline() for _ in lines] == [f"{line}\n" for line in lines]
+        stderr.close()
+        assert reader.read() == ""
+
+
+def test_a_log_that_is_never_read_takes_no_memory_and_does_not_keep_the_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(stderr_module, "_PATIENCE", 0.01)
+    reading, writing = os.pipe()
+    stderr = Stderr(writing)
+    os.close(writing)
+    for _ in range(100):
+        stderr.write("x" * 100_000)
+    stderr.close()
+    with os.fdopen(reading) as reader:  # and so the thread ends
+        assert len(reader.read(4_000_000)) == 4_000_000
 
 
 def kinds_of(path: Path) -> Iterator[tuple[str, str | None]]:
