@@ -28,7 +28,7 @@ from stateous_supervisor.loop import CANCEL_FOR, Supervisor
 from stateous_supervisor.outbox import Outbox
 from stateous_supervisor.routines import find_routines
 from stateous_supervisor.screen import Screen, is_terminal
-from stateous_supervisor.signals import Stop, wait_for_any
+from stateous_supervisor.signals import Interrupted, Stop, wait_for_any
 from stateous_supervisor.stderr import Stderr
 from stateous_supervisor.steady import run_steadily
 
@@ -85,7 +85,8 @@ def _run(
             outbox.close()
             output.close()
             for stream in (sys.stdout, sys.stderr):
-                with suppress(OSError, ValueError):  # a routine may have closed it
+                # A routine may have closed it, or put something else in its place.
+                with suppress(Exception):
                     stream.flush()
             os._exit(code)
         return code
@@ -123,8 +124,11 @@ async def _supervise(
                 check_contract(contract, health, settings=settings, url=link.url)
 
             check(health)
-            routines = find_routines(settings.folder)
-            stop.listen_again()  # what was imported may have taken the signals
+            try:
+                with stop.interrupts():  # what is imported may take its time, and take the signals
+                    routines = find_routines(settings.folder)
+            except Interrupted:
+                return 0
             for doubt in doubts(routines.values()):
                 log.warning(doubt, kind="routine.doubtful")
             supervisor = Supervisor(

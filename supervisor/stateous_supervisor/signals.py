@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from typing import Any
+from collections.abc import Generator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any, NoReturn
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+class Interrupted(BaseException):
+    """A signal came while something ran that nobody could have told otherwise."""
 
 
 class Stop:
@@ -33,6 +40,22 @@ class Stop:
             self._handlers[number] = signal.getsignal(number)
         if self._leash is not None:
             loop.add_reader(self._leash, self._let_go)
+
+    @contextmanager
+    def interrupts(self) -> Generator[None]:
+        """Meanwhile a signal raises Interrupted in what runs: the loop, which would hear of it, does not get its turn."""
+        loop = asyncio.get_running_loop()
+        for number in SIGNALS:
+            loop.remove_signal_handler(number)
+            signal.signal(number, self._interrupt)
+        try:
+            yield
+        finally:
+            self.listen()
+
+    def _interrupt(self, _number: int, _frame: FrameType | None) -> NoReturn:
+        self.ask()
+        raise Interrupted
 
     def listen_again(self) -> bool:
         """Take back signals that a routine has taken; whether there were any."""

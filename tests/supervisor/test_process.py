@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 from pathlib import Path
@@ -74,6 +75,19 @@ async def test_the_second_signal_ends_a_routine_that_does_not_let_itself_be_canc
             await says(running, r"stopping: no new tasks")
             os.kill(running.pid, signal.SIGINT)
             assert await exit_code(running) == 1
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+async def test_a_file_that_takes_its_time_to_be_imported_does_not_keep_it(
+    folder: Path, number: signal.Signals
+) -> None:
+    (folder / "routines.py").write_text(
+        "import time\nprint('is imported', flush=True)\ntime.sleep(600)\n"
+    )
+    with supervise(folder) as running:
+        await says(running, "is imported")
+        assert await asyncio.to_thread(running.stop, number) == 0
+    assert running.said == ["is imported"]
 
 
 async def test_what_a_killed_supervisor_left_is_sent_by_the_next(url: str, folder: Path) -> None:
