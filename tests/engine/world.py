@@ -6,8 +6,8 @@ import copy
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from stateous.engine.answers import Answer, Grant
-from stateous.engine.commands import Claim, Fire, Report, Start
+from stateous.engine.answers import Answer, Grant, Told
+from stateous.engine.commands import Claim, Fire, Messages, Report, Start
 from stateous.model.graph import parse_graph
 from stateous.model.refusals import Refusal
 from stateous.testing.memory_store import MemoryStore
@@ -23,6 +23,17 @@ class World(MemoryStore):
         self, document: dict[str, Any], *, lease_for: timedelta = timedelta(minutes=2)
     ) -> None:
         super().__init__(parse_graph(document), now=START_OF_TIME, lease_for=lease_for)
+
+    def pass_time(self, seconds: float) -> None:
+        self.now += timedelta(seconds=seconds)
+
+    def tell(self, messages: Messages) -> Told:
+        """Decide what a routine says of its task, in a batch of its own."""
+        batch = self.decided([messages])
+        if batch.faults:
+            raise batch.faults[0]
+        told: Any = batch.answers[0]
+        return told
 
     def start(self, token: str, **context: Any) -> Answer | Refusal:
         return self.do(Start(token, context))
