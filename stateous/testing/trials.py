@@ -17,8 +17,8 @@ from stateous.client.answers import Grant
 from stateous.engine.answers import Answer
 from stateous.engine.commands import Note, Report, SetMemory
 from stateous.model.marks import Mark, StateRef
-from stateous.model.refusals import AttemptOver, BodyTooLarge, Refusal, TaskNotFound, TaskNotHeld
-from stateous.model.wire.body import LARGEST_BODY, Body, read_body
+from stateous.model.refusals import AttemptOver, Refusal, TaskNotFound, TaskNotHeld
+from stateous.model.wire.body import Body, read_body
 from stateous.testing.problems import CannotTest
 from stateous_supervisor.attempt import Attempt, End
 from stateous_supervisor.outcome import failed_instead
@@ -144,8 +144,6 @@ class Trial:
 
     def _send(self, asked: Callable[[int, Body], Said], body: bytes) -> Refusal | None:
         try:
-            if len(body) > LARGEST_BODY:
-                raise BodyTooLarge(f"the body has more than {LARGEST_BODY} bytes")
             said = asked(self.grant.task, read_body(body))
         except Refusal as refusal:
             return refusal

@@ -94,10 +94,11 @@ async def supervising(
     folder: Path,
     routines: Mapping[str, Function | Routine],
     *,
+    name: str = "box",
     tasks: int = 4,
     serves: str | None = None,
 ) -> AsyncGenerator[Box]:
-    """Run a supervisor named `box` with these functions; it is stopped at once when the block ends."""
+    """Run a supervisor with these functions; it is stopped at once when the block ends."""
     stop, lines = Stop(), Lines()
 
     def check(health: Health) -> None:
@@ -111,7 +112,7 @@ async def supervising(
             supervisor = Supervisor(
                 link,
                 outbox,
-                settings=Settings(folder=folder, url=url, tasks=tasks, name="box"),
+                settings=Settings(folder=folder, url=url, tasks=tasks, name=name),
                 routines={state: _routine(state, each) for state, each in routines.items()},
                 check=check,
                 stop=stop,
