@@ -15,6 +15,8 @@ from stateous.client.errors import Again, NotStateous, Unreachable, refusal_of
 from stateous.model.refusals import DatabaseBusy, NotServing, Refusal
 
 _SHOWN = 80
+_UNREADABLE = (msgspec.DecodeError, RecursionError)
+"""What msgspec raises for what is no JSON, for another shape, and for JSON that is too deep."""
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -35,11 +37,11 @@ def read_answer(call: Call[Answered], answer: Answer, *, address: Address) -> An
     if answer.status < 300:
         try:
             return call.read(answer.status, answer.body)
-        except msgspec.DecodeError as problem:
+        except _UNREADABLE as problem:
             raise not_stateous(address, f"its answer cannot be read ({problem})") from problem
     try:
         refused = msgspec.json.decode(answer.body, type=_Refused)
-    except msgspec.DecodeError:
+    except _UNREADABLE:
         _raise_foreign(answer, address=address)
     refusal = refusal_of(refused.code, refused.error)
     if answer.status >= 500:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import http.client
+import io
 import select
+import socket
 import sys
 import time
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import datetime, timedelta
+from functools import partial
 from threading import Lock
 from types import TracebackType
 from typing import Any, Self, Unpack
@@ -141,6 +144,8 @@ class Client:
             connection.timeout = within
             if connection.sock is not None:
                 connection.sock.settimeout(within)
+            # It is called, and nothing else is done with it.
+            connection.response_class = partial(_InTime, until=time.monotonic() + within)  # pyright: ignore[reportAttributeAccessIssue]
             given = {name: value.encode("utf-8") for name, value in call.headers}
             headers = {**self._headers, **given}
             path = self._address.prefix + call.path
@@ -187,6 +192,37 @@ class Client:
                 self._idle.append((connection, time.monotonic()))
                 return
         connection.close()
+
+
+class _InTime(http.client.HTTPResponse):
+    """A response that is there as a whole before `until`, or a TimeoutError: a socket only knows how long it is silent."""
+
+    def __init__(self, sock: socket.socket, *more: Any, until: float, **named: Any) -> None:
+        super().__init__(sock, *more, **named)
+        self.fp: io.BufferedReader = io.BufferedReader(_Timed(self.fp, sock, until=until))
+
+
+class _Timed(io.RawIOBase):
+    """A socket's file whose reads take no longer than what is left until a time."""
+
+    def __init__(self, file: io.BufferedReader, sock: socket.socket, *, until: float) -> None:
+        self._file = file
+        self._sock = sock
+        self._until = until
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any, /) -> int:
+        left = self._until - time.monotonic()
+        if left <= 0:
+            raise TimeoutError("timed out")
+        self._sock.settimeout(left)
+        return self._file.readinto1(buffer)
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
 
 
 def _is_readable(connection: http.client.HTTPConnection) -> bool:

@@ -279,8 +279,9 @@ def _reads(kind: type[Answered]) -> Callable[[int, bytes], Answered]:
 _DECODERS: dict[object, msgspec.json.Decoder[Any]] = {}
 
 
-def _nothing(_status: int, _body: bytes) -> None:
-    return None
+def _nothing(status: int, _body: bytes) -> None:
+    if status != 204:  # such as the page of a proxy: nothing was taken
+        raise msgspec.ValidationError(f"{status} in place of 204")
 
 
 def _granted(status: int, body: bytes) -> tuple[Grant, ...]:

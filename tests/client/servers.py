@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import socket
 import threading
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from types import TracebackType
@@ -110,6 +111,9 @@ class ScriptedServer:
             return steps.pop(0) if len(steps) > 1 else steps[0]
         return self._script.pop(0) if self._script else CUT
 
+    def _answer(self, connection: socket.socket, step: bytes) -> None:
+        connection.sendall(step)
+
     def _serve(self, connection: socket.socket) -> None:
         with connection, connection.makefile("rb") as reader, suppress(OSError):
             while line := reader.readline():
@@ -124,6 +128,16 @@ class ScriptedServer:
                     step = self._step(path)
                 if step == CUT:
                     return
-                connection.sendall(step)
+                self._answer(connection, step)
                 if b"Connection: close" in step:
                     return
+
+
+class TricklingServer(ScriptedServer):
+    """Gives its only step, then a byte now and then for 5 seconds: never silent for long, and never at an end."""
+
+    def _answer(self, connection: socket.socket, step: bytes) -> None:
+        connection.sendall(step)
+        for _ in range(100):
+            connection.sendall(b" ")
+            time.sleep(0.05)

@@ -194,6 +194,8 @@ def test_a_code_of_a_newer_control_plane_is_kept(use: Use) -> None:
         answer(200, []),
         answer(404, {"detail": "nothing here"}),
         b"SSH-2.0-OpenSSH_9.9\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 90000\r\n\r\n" + b'{"a":[' * 15_000,
+        b"HTTP/1.1 404 No\r\nContent-Length: 90000\r\n\r\n" + b'{"a":[' * 15_000,
     ],
 )
 def test_what_is_no_control_plane_is_said_to_be_none(use: Use, foreign: bytes) -> None:

@@ -12,7 +12,7 @@ from stateous.client import Client, Unreachable, calls
 from stateous.client.errors import Again
 from stateous.client.patience import Patience, nominal_wait, spread
 from stateous.model.refusals import DatabaseBusy, TokenNotActive, Unexpected
-from tests.client.servers import CUT, TOKEN, ScriptedServer, answer, refusal
+from tests.client.servers import CUT, TOKEN, ScriptedServer, TricklingServer, answer, refusal
 
 Use = Callable[..., Any]
 
@@ -105,6 +105,14 @@ def test_half_an_answer_is_a_cut(use: Use) -> None:
 
 def test_a_server_that_does_not_answer_in_time_is_unreachable(use: Use) -> None:
     with ScriptedServer(b"HTTP/1.1 200 OK\r\n") as server, pytest.raises(Unreachable):
+        use(server.url, "get", "A", timeout=0.2)
+
+
+@pytest.mark.parametrize(
+    "head", [b"HTTP/1.1 200 OK\r\nX: ", b"HTTP/1.1 200 OK\r\nContent-Length: 9000\r\n\r\n"]
+)
+def test_an_answer_that_trickles_in_is_not_waited_for(use: Use, head: bytes) -> None:
+    with TricklingServer(head) as server, pytest.raises(Unreachable):
         use(server.url, "get", "A", timeout=0.2)
 
 

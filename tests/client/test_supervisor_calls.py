@@ -91,6 +91,17 @@ def test_messages_are_the_bodies_of_the_single_routes(use: Use) -> None:
     assert isinstance(told[2].token, Token)
 
 
+@pytest.mark.parametrize(
+    "call", [calls.note_as_written(1, b"{}"), calls.memory_as_written(1, b"{}")]
+)
+def test_the_page_of_a_proxy_takes_no_note(use: Use, call: object) -> None:
+    page = b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\n<html>"
+    with ScriptedServer(page, answer(204)) as server:
+        with pytest.raises(NotStateous):
+            use(server.url, "send", call)
+        assert use(server.url, "send", call) is None
+
+
 def test_numbers_of_a_message_are_sent_as_they_were_written() -> None:
     sent = calls.messages(
         "s", [Message(task=7, kind="memory", body=b'{"key":"k","value":1.50e400}')]
