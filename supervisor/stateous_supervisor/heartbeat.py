@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from threading import Event, Thread
-from typing import Final
+from typing import Final, Protocol
 
 from stateous.client import Client, calls
 from stateous.client.answering import sentence_of
@@ -29,12 +29,18 @@ SHORTEST_TRY: Final = 2.0
 """Seconds that a heartbeat may take, however short a lease is."""
 
 
+class Between(Protocol):
+    """What is done with the heartbeat's connection after a heartbeat, within so many seconds."""
+
+    def __call__(self, client: Client, /, *, within: float) -> None: ...
+
+
 class Heartbeat:
     """Beats each quarter of a lease, from `start` to `stop`.
 
     `held` returns the runs whose tasks are worked on, `lost` is told those whose tasks are not ours any more,
-    `first` is called before each heartbeat, `ended` at the end; all of them in the thread. The log has what goes
-    wrong.
+    `between` is called after each heartbeat, with the seconds that it may take, `ended` at the end; all of them in
+    the thread. The log has what goes wrong.
     """
 
     def __init__(
@@ -45,7 +51,7 @@ class Heartbeat:
         held: Callable[[], Sequence[Run]],
         lost: Callable[[Sequence[Run]], None],
         ended: Callable[[], None],
-        first: Callable[[Client], None],
+        between: Between,
         outage: Outage,
         log: Log,
     ) -> None:
@@ -54,7 +60,7 @@ class Heartbeat:
         self._held = held
         self._lost = lost
         self._ended = ended
-        self._first = first
+        self._between = between
         self._outage = outage
         self._log = log
         self._every = LEASE_FOR / BEATS
@@ -93,12 +99,12 @@ class Heartbeat:
         """One heartbeat; returns in how many seconds to try again when there was no answer."""
         tell_end = self._outage.answered
         try:
-            self._first(self._client)
             held = self._held()
             for first in range(0, len(held), MOST):
                 self._beat_for(held[first : first + MOST])
             if not held:
                 tell_end = self._outage.forget
+            self._between(self._client, within=self._try_for())
         except Again as again:
             return self._failed(sentence_of(again, shown=self._client.url), again.retry_after)
         except NotStateous as foreign:
@@ -118,11 +124,13 @@ class Heartbeat:
 
     def _beat_for(self, runs: Sequence[Run]) -> None:
         call = calls.beat(self._name, {run.task for run in runs})
-        within = min(TRY_FOR, max(SHORTEST_TRY, self._every))
-        lost = set(self._client.send_once(call, within=within).lost)
+        lost = set(self._client.send_once(call, within=self._try_for()).lost)
         # Runs, not tasks: a task that was queued again may be ours again by now, in another run.
         if lost:
             self._lost([run for run in runs if run.task in lost])
+
+    def _try_for(self) -> float:
+        return min(TRY_FOR, max(SHORTEST_TRY, self._every))
 
     def _failed(self, why: str, asked: float | None) -> float:
         self._tries += 1

@@ -79,7 +79,7 @@ class Supervisor:
             held=lambda: [run for run in self.runs if not run.lost],
             lost=lambda runs: self._in_loop(self._lose, runs),
             ended=lambda: self._in_loop(self._still.set),
-            first=Stuck(self._claims, name=name, log=log).look,
+            between=Stuck(self._claims, name=name, log=log).look,
             outage=link.outage,
             log=log,
         )

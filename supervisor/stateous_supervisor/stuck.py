@@ -26,7 +26,8 @@ class Stuck:
         self._loop = asyncio.get_running_loop()
         self._has_gone_on = True
 
-    def look(self, client: Client) -> None:
+    def look(self, client: Client, *, within: float) -> None:
+        """Look; what is to be sent may take so many seconds of the time of the next heartbeat."""
         if self._has_gone_on:
             self._has_gone_on = False
             with suppress(RuntimeError):  # the loop is closed
@@ -41,7 +42,7 @@ class Stuck:
             kind="loop.blocked",
         )
         with suppress(Again, StateousError):  # then the loop does it, when it goes on
-            client.send_once(calls.release(self._name, request=request))
+            client.send_once(calls.release(self._name, request=request), within=within)
 
     def _go_on(self) -> None:
         self._has_gone_on = True

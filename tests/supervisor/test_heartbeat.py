@@ -114,6 +114,10 @@ async def _never(ctx: Context) -> object:
     raise AssertionError(ctx.token)
 
 
+def _nothing(_client: Client, *, within: float) -> None:
+    assert 0 < within <= 15
+
+
 class Task:
     """As much of a run as a heartbeat knows."""
 
@@ -133,7 +137,7 @@ def beating(
             name="box",
             held=lambda: cast("list[Run]", held),
             lost=lambda runs: lost.extend(run.task for run in runs),
-            first=lambda _client: None,
+            between=_nothing,
             ended=ended.set,
             outage=Outage(url=server.url, log=lines),
             log=lines,
