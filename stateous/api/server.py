@@ -52,6 +52,9 @@ def bind_socket(host: str, port: int) -> socket.socket:
         if os.name == "posix":
             bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         bound.bind(address)
+    except UnicodeError:
+        # A part of the name is empty or has more than 63 letters.
+        raise CannotListen(f"cannot listen on {host}:{port}: that is no name of a host") from None
     except OSError as fault:
         if bound is not None:
             bound.close()

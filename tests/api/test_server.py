@@ -43,6 +43,9 @@ def test_a_port_in_use_is_told_in_one_sentence() -> None:
             bind_socket("127.0.0.1", port)
     with pytest.raises(CannotListen, match=r"cannot listen on no\.such\.host\.invalid:1: "):
         bind_socket("no.such.host.invalid", 1)
+    for name in ("a..b", "a" * 64):
+        with pytest.raises(CannotListen, match=f"cannot listen on {name}:1: that is no name of a"):
+            bind_socket(name, 1)
 
 
 def test_a_bound_port_takes_no_connection_yet() -> None:
