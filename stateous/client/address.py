@@ -30,6 +30,8 @@ def parse_address(url: str) -> Address:
     try:
         parts = urlsplit(url.strip())
         host, port = parts.hostname, parts.port
+        # No name that is looked up has an empty part, or one of more than 63 letters.
+        (host or "").encode("idna")
     except ValueError:
         raise _bad() from None
     if parts.scheme not in {"http", "https"} or not host or parts.query or parts.fragment:

@@ -203,6 +203,8 @@ def test_an_address_is_shown_without_user_and_password(url: str, shown: str, por
         "http://u:secret@h:99999",
         "http://h/?a=secret",
         "http://a b",
+        "http://a..b:8080",
+        f"http://{'a' * 64}:8080",
     ],
 )
 def test_an_address_that_cannot_be_used_is_not_repeated(url: str) -> None:
