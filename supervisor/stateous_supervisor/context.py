@@ -11,6 +11,7 @@ from stateous.client.calls import write_body
 from stateous.client.documents import NotJson, plain
 from stateous.model.durations import LONGEST, parse_duration
 from stateous.model.marks import Event, Occurrence
+from stateous.model.wire.body import holds_nul
 from stateous_supervisor.outcome import clean, payload_of
 
 Write = Callable[[Literal["note", "memory"], bytes], None]
@@ -37,6 +38,10 @@ class Memory(MutableMapping[str, Any]):
             raise ValueError("a key of the memory is a text of 1 to 128 characters")
         kept = plain(value, f"memory.{key}", level=2)
         body = write_body({"key": key, "value": kept, "attempt": self._attempt})
+        if b"\\u0000" in body and holds_nul([key, kept]):
+            raise NotJson(
+                f"memory.{clean(key)} holds the character \\u0000, which no database keeps"
+            )
         if len(body) > LARGEST_WRITE:
             raise ValueError(f"memory.{key} is larger than a mebibyte, which nobody takes")
         self._write("memory", body)

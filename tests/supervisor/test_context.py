@@ -10,6 +10,7 @@ import pytest
 
 from stateous import Context, Event, Occurrence
 from stateous.client.answers import Grant, Occurred
+from stateous.client.documents import NotJson
 from stateous_supervisor.context import RunContext
 
 
@@ -121,6 +122,16 @@ def test_a_memory_write_that_nobody_takes_is_refused(ctx: RunContext, written: W
     with pytest.raises(ValueError, match=r"memory\.page is larger than a mebibyte"):
         ctx.memory["page"] = "x" * 1_048_576
     assert (written, ctx.memory["page"]) == ([], 4)
+
+
+@pytest.mark.parametrize(("key", "value"), [("page\x00", 1), ("page", ["x", {"y": "\x00"}])])
+def test_what_no_database_keeps_is_not_remembered(
+    ctx: RunContext, written: Written, key: str, value: object
+) -> None:
+    with pytest.raises(NotJson, match=r"memory\.page\ufffd? holds the character \\u0000"):
+        ctx.memory[key] = value
+    assert (written, dict(ctx.memory)) == ([], {"page": 4})
+    ctx.memory["page"] = "\\u0000"  # these six characters
 
 
 @pytest.mark.parametrize("key", ["", "k" * 129, 1])
