@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import os
 from concurrent.futures import Future
 from inspect import isawaitable
 from threading import Thread
@@ -43,13 +44,19 @@ class OnLoop:
         return self._task is not None and self._task.cancel()
 
     async def _run(self, attempt: Attempt) -> End:
+        process = os.getpid()
         try:
             result = attempt.routine.function(attempt.context)
             if isawaitable(result):
                 result = await result
-            return attempt.returned(result)
+            end = attempt.returned(result)
         except BaseException as problem:  # noqa: BLE001 - as in Attempt.run; also a cancellation of its own
-            return attempt.raised(problem)
+            end = attempt.raised(problem)
+        if os.getpid() != process:
+            os._exit(
+                1
+            )  # a forked child that comes back would be a second supervisor, on the same connections
+        return end
 
 
 class InThread:

@@ -47,6 +47,11 @@ async def draft(ctx) -> events.submitted:
             await asyncio.sleep(0)
         case "generator":
             raise GeneratorExit
+        case "forks":
+            pid = os.fork()
+            if pid == 0:
+                return events.submitted()
+            os.waitpid(pid, 0)
         case "streams":
             sys.stdout.close()
             sys.stderr.close()
@@ -79,7 +84,17 @@ def dialect() -> str:
 async def test_nothing_that_a_routine_does_on_the_loop_ends_the_supervisor(
     url: str, tmp_path: Path
 ) -> None:
-    tokens = ["signals", "task", "group", "stops", "closes", "itself", "generator", "streams"]
+    tokens = [
+        "signals",
+        "task",
+        "group",
+        "stops",
+        "closes",
+        "itself",
+        "generator",
+        "forks",
+        "streams",
+    ]
     async with AsyncClient(url) as client:
         health = await client.health()
         make_folder(tmp_path / "box", url, checksum=health.checksum, routines=ON_THE_LOOP)
