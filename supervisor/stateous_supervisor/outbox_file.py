@@ -77,20 +77,28 @@ class OutboxFile:
         when a routine computes. So there are as few of them as possible, however many messages there are.
         """
         try:
-            with self.database:
-                if not removed:
-                    self._put(messages)
-                    return
-                self.database.execute("BEGIN IMMEDIATE")
-                if messages:
-                    self._put(messages)
-                self.database.execute(_REMOVE, (json.dumps(removed),))
+            try:
+                self._write(messages, removed)
+            except sqlite3.OperationalError:
+                # Maybe what has no room is only the log of the writes before.
+                self.database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+                self._write(messages, removed)
         except (sqlite3.Error, OverflowError, ValueError) as problem:
             # The last two: a number or a text that SQLite cannot hold.
             raise OutboxFailed(f"the outbox {self.path} cannot be written: {problem}") from problem
 
     def close(self) -> None:
         self.database.close()
+
+    def _write(self, messages: Sequence[Message], removed: Sequence[int]) -> None:
+        with self.database:
+            if not removed:
+                self._put(messages)
+                return
+            self.database.execute("BEGIN IMMEDIATE")
+            if messages:
+                self._put(messages)
+            self.database.execute(_REMOVE, (json.dumps(removed),))
 
     def _put(self, messages: Sequence[Message]) -> None:
         values = [

@@ -34,6 +34,31 @@ FIRST_FORMAT = """
 """
 
 
+NO_ROOM = """
+import resource, signal, sys
+from pathlib import Path
+from stateous_supervisor.outbox_file import Message, OutboxFailed, OutboxFile
+
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+file = OutboxFile(Path(sys.argv[1]), run="r")
+resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, 400_000))
+
+def write(seq, size):
+    body = b"x" * size
+    message = Message(seq=seq, id=f"r-{seq}", task=1, token="A", kind="note", body=body)
+    file.write([message], removed=[seq - 1])
+
+for seq in range(1, 41):
+    write(seq, 30_000)
+try:
+    write(41, 1_000_000)
+except OutboxFailed as problem:
+    print(problem)
+write(42, 30_000)
+"""
+"""Writes more than the file has room for, but never has more than two messages in it; then one that is too large."""
+
+
 def put(outbox: Outbox, body: bytes, *, task: int = 1) -> Message:
     message, saved = outbox.put(task=task, token="A", kind="note", body=body)
     saved.result(10)
@@ -125,6 +150,18 @@ def test_whoever_listens_is_told_in_order_what_is_on_the_disk_and_what_is_not(
         (2, True),
     ]
     assert [each.message.body for each in told] == list(bodies)
+
+
+def test_room_that_only_the_log_of_earlier_writes_takes_is_used_again(tmp_path: Path) -> None:
+    path = tmp_path / "outbox.db"
+    ran = subprocess.run(
+        [sys.executable, "-c", NO_ROOM, path], capture_output=True, text=True, check=False
+    )
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert ran.stdout.startswith(f"the outbox {path} cannot be written: ")
+    with sqlite3.connect(path) as database:
+        assert database.execute("SELECT seq FROM messages").fetchall() == [(40,), (42,)]
+        assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
 
 
 @pytest.fixture
