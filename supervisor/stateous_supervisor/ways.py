@@ -53,9 +53,8 @@ class OnLoop:
         except BaseException as problem:  # noqa: BLE001 - as in Attempt.run; also a cancellation of its own
             end = attempt.raised(problem)
         if os.getpid() != process:
-            os._exit(
-                1
-            )  # a forked child that comes back would be a second supervisor, on the same connections
+            # A forked child that comes back would be a second supervisor, on the same connections.
+            os._exit(1)
         return end
 
 
