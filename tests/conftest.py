@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from stateous.store.store import Store
-from tests.clusters import Marked
+from tests.clusters import Cluster, Marked
 from tests.databases import DIALECTS, SHARED_VARIABLE, Clock, Database, new_database
 from tests.postgres import drop_template_in, stop_server_in
 from tests.versions import versions_in
@@ -89,6 +89,17 @@ def database(dialect: str, tmp_path: Path) -> Generator[Database, None, None]:
 def postgres(tmp_path: Path) -> Generator[Database, None, None]:
     with new_database("postgres", tmp_path) as made:
         yield made
+
+
+@pytest.fixture
+def cluster() -> Generator[Cluster, None, None]:
+    """A Postgres server of the test's own, which it may kill."""
+    made = Cluster.made()
+    try:
+        made.start()
+        yield made
+    finally:
+        made.remove()
 
 
 @pytest.fixture

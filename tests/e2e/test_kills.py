@@ -9,7 +9,7 @@ import signal
 import socket
 import time
 from collections import Counter
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
@@ -126,16 +126,6 @@ class World:
 def seed(request: pytest.FixtureRequest) -> int:
     """The seed of this run of pytest, which is another one each time."""
     return int(str(request.config.getoption("randomly_seed")))
-
-
-@pytest.fixture
-def cluster() -> Generator[Cluster, None, None]:
-    made = Cluster.made()
-    try:
-        made.start()
-        yield made
-    finally:
-        made.remove()
 
 
 def rounds(world: World, kill: Callable[[], None]) -> None:

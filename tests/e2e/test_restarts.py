@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncGenerator, Generator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -22,16 +22,6 @@ TOKENS = [f"ORDER-{n}" for n in range(8)]
 HOLD = ("--hold", "2s")
 BUSY = (503, "database_busy")
 NOT_SERVING = (503, "not_serving")
-
-
-@pytest.fixture
-def cluster() -> Generator[Cluster, None, None]:
-    made = Cluster.made()
-    try:
-        made.start()
-        yield made
-    finally:
-        made.remove()
 
 
 @pytest.fixture

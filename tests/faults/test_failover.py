@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import AsyncGenerator, Generator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from urllib.parse import urlsplit
@@ -36,16 +36,6 @@ from tests.store.written import entry
 pytestmark = pytest.mark.postgres
 
 LONG = 30.0
-
-
-@pytest.fixture
-def cluster() -> Generator[Cluster, None, None]:
-    made = Cluster.made()
-    try:
-        made.start()
-        yield made
-    finally:
-        made.remove()
 
 
 @asynccontextmanager
