@@ -20,7 +20,7 @@ class Mailbox:
     """Open until the report is written, or until the task is taken back.
 
     `ended` is done when nothing more will be sent: its result is the report's fate, or that of the message
-    after which the rest was dropped or stays in the outbox.
+    after which the rest was dropped or stays in the outbox. `is_answered` when the report itself was.
     """
 
     def __init__(self, task: int, token: str, *, outbox: Outbox, delivery: Delivery) -> None:
@@ -31,6 +31,7 @@ class Mailbox:
         self._delivery = delivery
         self._order = Lock()
         self._open = True
+        self.is_answered = False
 
     def write(self, kind: MessageKind, body: bytes) -> Future[None]:
         """Write a message; the future is done when it is on the disk. A report is the last one.
@@ -59,8 +60,12 @@ class Mailbox:
         return self.ended.result() if self.ended.done() else None
 
     def settled(self, message: Message, fate: Fate) -> None:
-        """The delivery's word of what became of a message: ANSWERED, LOST or KEPT."""
-        if message.kind == "report" or fate is not Fate.ANSWERED:
+        """The delivery's word of what became of a message: ANSWERED, LOST or KEPT. The rest goes with a lost one."""
+        is_report = message.kind == "report"
+        self.is_answered |= is_report
+        if fate is Fate.LOST:
+            self.drop()
+        elif is_report or fate is Fate.KEPT:
             self._end(fate)
 
     def _end(self, fate: Fate) -> None:

@@ -67,11 +67,7 @@ class Run:
             return
         self.lost = True
         self._mailbox.drop()
-        self._log.warning(
-            f"{self._named}: the control plane took it back; {self._way.stopping}",
-            kind="task.lost",
-            **self._fields,
-        )
+        self._say_lost(self._way.stopping)
         self._way.stop()
 
     def stop(self) -> asyncio.Future[End] | None:
@@ -98,6 +94,9 @@ class Run:
 
     def _delivered(self, ended: asyncio.Future[Fate]) -> None:
         if ended.result() is Fate.LOST:
+            if not self.running and not self._mailbox.is_answered:
+                # Lost by a message before the report, which is forgotten unsent: nobody else says so.
+                self._say_lost("its result is ignored")
             self.lose()
         if not self.running and not self.lost:
             self._ended(self, None)
@@ -115,6 +114,13 @@ class Run:
         if ending.cancelled():
             return self._attempt.raised(asyncio.CancelledError())
         return ending.result()
+
+    def _say_lost(self, consequence: str) -> None:
+        self._log.warning(
+            f"{self._named}: the control plane took it back; {consequence}",
+            kind="task.lost",
+            **self._fields,
+        )
 
     def _say_raised(self, traceback: str) -> None:
         self._log.warning(

@@ -108,7 +108,8 @@ class Proxy:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         try:
-            with suppress(OSError, asyncio.IncompleteReadError):
+            # Cancelled by `close` alone; a server's callback would tell it as a fault.
+            with suppress(OSError, asyncio.IncompleteReadError, asyncio.CancelledError):
                 while await self._serve_one(reader, writer):
                     pass
         finally:
@@ -174,10 +175,10 @@ class Proxy:
                 raise ConnectionResetError
             return answering.result()
         finally:
+            writer.close()  # before the wait, which is cancelled when the proxy closes
             for task in (answering, gone):
                 task.cancel()
             await asyncio.wait((answering, gone))  # the next to read must be alone
-            writer.close()
 
 
 async def _read(reader: asyncio.StreamReader) -> bytes:

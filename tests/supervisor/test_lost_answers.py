@@ -14,7 +14,7 @@ from stateous import Context
 from stateous.client import AsyncClient
 from stateous_supervisor import outbox
 from stateous_supervisor.outbox import Outbox
-from tests.supervisor.proxy import CUT, LOSE, Proxy, proxying
+from tests.supervisor.proxy import CUT, LOSE, Late, Proxy, proxying
 from tests.supervisor.running import reviewed, submitted, supervising
 
 pytestmark = pytest.mark.usefixtures("quickly")
@@ -124,4 +124,32 @@ async def test_what_was_answered_just_before_a_kill_is_answered_once_more_and_as
     assert not [line for line in box.lines.said if "refused" in line]
     assert await client.history("A") == before
     with Outbox(next_one) as left:
+        assert left.left == []
+
+
+async def test_a_note_that_is_refused_after_the_routine_ended_is_told(
+    proxy: Proxy, client: AsyncClient, tmp_path: Path
+) -> None:
+    late, go = Late(), asyncio.Event()
+    proxy.then(MESSAGES, late)
+
+    async def draft(ctx: Context) -> object:
+        ctx.note("on its way")
+        await go.wait()
+        return submitted
+
+    await client.start("A")
+    async with supervising(proxy.url, tmp_path, {"draft": draft}) as box:
+        async with asyncio.timeout(10):
+            await late.reached.wait()
+        await client.cancel("A")
+        (routine,) = (task for task in asyncio.all_tasks() if task.get_name() == "task 1 of A")
+        go.set()
+        await routine  # its report stands behind the note
+        late.go.set()
+        await box.says("task 1 of A: the control plane took it back; its result is ignored")
+        box.stop.ask()
+        assert await box.exit_code() == 0
+    assert len(proxy.bodies(MESSAGES)) == 1
+    with Outbox(tmp_path) as left:
         assert left.left == []
