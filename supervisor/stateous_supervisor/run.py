@@ -79,7 +79,7 @@ class Run:
         self.running = False
         problem: Exception | None = None
         try:
-            if not self.lost and not self._stopped:
+            if not self.lost and not self._stopped and self._mailbox.fate is not Fate.LOST:
                 self._report(self._end(ending))
         except Exception as raised:  # noqa: BLE001 - it must not stay among the runs for ever
             problem = raised
