@@ -25,8 +25,11 @@ cross join lateral (
            coalesce(l.data ->> 'error', 'null') as error,
            coalesce(l.data ->> 'event', 'null') as event,
            coalesce(l.data ->> 'memory_key', 'null') as memory_key,
+           coalesce(l.data ->> 'message', 'null') as message,
            coalesce(l.data ->> 'reason', 'null') as reason,
            coalesce(l.data ->> 'state', 'null') as state,
+           coalesce(l.data ->> 'status', 'null') as status,
+           coalesce(l.data ->> 'step', 'null') as step,
            coalesce(l.data ->> 'supervisor', 'null') as supervisor,
            coalesce(l.data ->> 'task', 'null') as task,
            coalesce(l.data ->> 'text', 'null') as text,
@@ -35,7 +38,10 @@ cross join lateral (
            coalesce(l.data ->> 'workflow', 'null') as workflow,
            coalesce(' with ' || (l.data ->> 'payload'), '') as with_payload,
            coalesce(' by ' || (l.data ->> 'parent'), '') as by_parent,
-           coalesce(': ' || (l.data ->> 'reason'), '') as for_a_reason
+           coalesce(': ' || (l.data ->> 'reason'), '') as for_a_reason,
+           coalesce(': ' || (l.data ->> 'awaiting'), '') as for_steps,
+           coalesce(', until ' || (l.data ->> 'due_at'), '') as until_due,
+           coalesce(' (' || (l.data ->> 'message') || ')', '') as with_message
 ) d
 cross join lateral (
     select case l.kind
@@ -48,7 +54,8 @@ cross join lateral (
         when 'entered' then 'entered ' || d.state || ' (visit ' || d.visit || ')'
         when 'task_queued' then 'task ' || d.task || ' queued for ' || d.state
         when 'task_claimed' then 'task ' || d.task || ' claimed by ' || d.supervisor || ' (attempt ' || d.attempt || ')'
-        when 'task_waiting' then 'task ' || d.task || ' waits for someone outside'
+        when 'task_waiting' then 'task ' || d.task || ' waits for someone outside' || d.for_steps
+        when 'task_resumed' then 'task ' || d.task || ' goes on'
         when 'task_done' then 'task ' || d.task || ' done'
         when 'task_cancelled' then 'task ' || d.task || ' cancelled'
         when 'task_failed' then 'task ' || d.task || ' failed: ' || d.error
@@ -60,6 +67,11 @@ cross join lateral (
         when 'note' then 'task ' || d.task || ' notes: ' || d.text
         when 'memory_set' then 'memory of ' || d.state || ': ' || d.memory_key || ' set'
         when 'memory_deleted' then 'memory of ' || d.state || ': ' || d.memory_key || ' deleted'
+        when 'step_done' then 'step ' || d.step || ' of task ' || d.task || ' done'
+        when 'step_faulted' then 'step ' || d.step || ' of task ' || d.task || ' faulted: ' || d.message
+        when 'response_awaited' then 'step ' || d.step || ' of task ' || d.task || ' awaits a response' || d.until_due
+        when 'response_received' then 'step ' || d.step || ' of task ' || d.task || ' received its response: ' || d.status || d.with_message
+        when 'flow_failed' then 'task ' || d.task || ' fails for good: ' || d.error
         when 'paused' then 'paused'
         when 'resumed' then 'resumed'
         when 'completed' then 'completed'

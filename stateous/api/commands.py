@@ -5,8 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
-from stateous.engine.commands import Beat, Claim, Fire, Note, Report, SetMemory, Start
-from stateous.engine.family import Schedule
+from stateous.engine.commands import (
+    Beat,
+    Checkpoint,
+    Claim,
+    Fire,
+    Note,
+    Report,
+    ResponseStatus,
+    SetMemory,
+    Start,
+)
+from stateous.engine.family import Json, Schedule
 from stateous.model.refusals import (
     InvalidArgument,
     InvalidBody,
@@ -96,13 +106,22 @@ def _report(
     error = fields.text(body, "error", InvalidBody) if kind == "failed" else ""
     body.refuse_nul(event, "'event'", InvalidBody)
     asked = fields.schedules(body)
+    awaiting = fields.awaiting(body)
+    final = fields.flag(body, "final")
     attempt = fields.attempt(body, InvalidBody)
     payload = fields.document(body, "payload", InvalidBody)
     context = fields.document(body, "context", InvalidBody)
     if kind == "failed":
         # A report must not be lost because its error is ugly.
         error = error.translate(_REPLACED)
-        return Report(task=task, kind=kind, error=error, attempt=attempt, supervisor=supervisor)
+        return Report(
+            task=task,
+            kind=kind,
+            error=error,
+            attempt=attempt,
+            supervisor=supervisor,
+            final=final,
+        )
     body.refuse_nul(context, "'context'", InvalidContext)
     for schedule in asked:
         body.refuse_nul(list(schedule), "a schedule", InvalidPayload)
@@ -117,7 +136,65 @@ def _report(
         schedules=tuple(Schedule(*schedule) for schedule in asked),
         attempt=attempt,
         supervisor=supervisor,
+        awaiting=awaiting if kind == "waiting" else (),
     )
+
+
+def step_asked(task: int, body: Body) -> Checkpoint:
+    """`{attempt, revision, name, kind, supervisor?, result?, faulted?, message?, timeout?, on_lost?}`.
+
+    Raises InvalidArgument, InvalidBody and InvalidPayload.
+    """
+    supervisor = fields.supervisor_or_none(body)
+    attempt = fields.attempt(body, InvalidArgument, largest=fields.LARGEST_INTEGER)
+    if attempt is None:
+        raise InvalidArgument(
+            "'attempt' is missing: a step is of the attempt that works on the task"
+        )
+    revision = fields.revision(body)
+    name = fields.step_name(body)
+    kind = fields.step_kind(body)
+    faulted = fields.flag(body, "faulted")
+    message = fields.message(body)
+    timeout = fields.timeout(body)
+    on_lost = fields.on_lost(body)
+    result = body.fields.get("result")
+    if "result" in body.fields and (faulted or kind == "response"):
+        raise InvalidBody(
+            "a 'result' is of a step that is done: not of one that faulted, nor of a response"
+        )
+    body.refuse_nul(result, "'result'", InvalidPayload)
+    ended = "done" if kind == "step" else "open"
+    return Checkpoint(
+        task=task,
+        attempt=attempt,
+        revision=revision,
+        name=name,
+        kind=kind,
+        status="faulted" if faulted else ended,
+        result=result,
+        message=message or "the step failed and said nothing" if faulted else message,
+        timeout=timeout if ended == "open" and not faulted else None,
+        on_lost=on_lost,
+        supervisor=supervisor,
+    )
+
+
+class ResponseAsked(NamedTuple):
+    """What somebody outside answers."""
+
+    status: ResponseStatus
+    payload: Json
+    message: str | None
+
+
+def response_asked(body: Body) -> ResponseAsked:
+    """`{status, payload?, message?}`. Raises InvalidBody and InvalidPayload."""
+    status = fields.response_status(body)
+    message = fields.message(body)
+    payload = body.fields.get("payload")
+    body.refuse_nul(payload, "'payload'", InvalidPayload)
+    return ResponseAsked(status, payload, message)
 
 
 def note_asked(task: int, body: Body) -> Note:

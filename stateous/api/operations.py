@@ -12,12 +12,15 @@ from stateous.api.replies import (
     Clock,
     Duplicate,
     Entry,
+    Flow,
     Grant,
     Grants,
     Health,
     Lost,
     Released,
+    Response,
     Results,
+    Step,
     Token,
 )
 from stateous.model.refusals import (
@@ -27,6 +30,8 @@ from stateous.model.refusals import (
     ChildToken,
     DatabaseBusy,
     EventNotAllowed,
+    FlowNotFound,
+    FlowUnreadable,
     InvalidArgument,
     InvalidBody,
     InvalidContext,
@@ -34,6 +39,10 @@ from stateous.model.refusals import (
     InvalidTokenId,
     NotFound,
     NotServing,
+    ResponseNotAwaited,
+    StaleRevision,
+    StepDoneAlready,
+    StepOpen,
     TaskNotFound,
     TaskNotHeld,
     TokenNotActive,
@@ -58,6 +67,12 @@ _TASK: Final = in_path(
     "A task's number.",
     Schema(type=OpenAPIType.INTEGER, minimum=1, maximum=fields.LARGEST_INTEGER),
     example=1,
+)
+_CORRELATION: Final = in_path(
+    "correlation",
+    "What the response is known by.",
+    Schema(type=OpenAPIType.STRING, min_length=1),
+    example="3f2a9c0d4b5e6f708192a3b4c5d6e7f8",
 )
 _KEY: Final = parameter(
     "header",
@@ -256,6 +271,50 @@ MEMORY: Final = described(
         AttemptOver,
         *_DATABASE,
     ),
+)
+STEP: Final = described(
+    "task_step",
+    "Write down a step of a routine",
+    parameters=[_TASK],
+    body=shapes.StepBody,
+    answers={
+        200: Told("The flow's revision after it; for a response its correlation id.", one(Step))
+    },
+    refusals=(
+        *_BODY,
+        *_OF_TASK,
+        InvalidArgument,
+        InvalidPayload,
+        TaskNotHeld,
+        AttemptOver,
+        StaleRevision,
+        StepOpen,
+        StepDoneAlready,
+        FlowUnreadable,
+        *_DATABASE,
+    ),
+)
+RESPOND: Final = described(
+    "response_take",
+    "Answer a step that awaits a response, or say how far it is",
+    parameters=[_CORRELATION],
+    body=shapes.ResponseBody,
+    answers={200: Told("Where the response went.", one(Response))},
+    refusals=(
+        *_BODY,
+        NotFound,
+        InvalidPayload,
+        ResponseNotAwaited,
+        FlowUnreadable,
+        *_DATABASE,
+    ),
+)
+FLOW: Final = described(
+    "token_flow",
+    "Show the flow of the routine that a token is in",
+    parameters=[_TOKEN],
+    answers={200: Told("The flow.", one(Flow))},
+    refusals=(*_OF_TOKEN, FlowNotFound, FlowUnreadable, *_DATABASE),
 )
 WORKFLOW: Final = described(
     "workflow_get",

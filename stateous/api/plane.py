@@ -7,8 +7,9 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Protocol, cast
 
 from stateous.engine.answers import Answer, Granted, Told
-from stateous.engine.commands import Beat, Claim, Command, Messages
-from stateous.engine.family import Entry, Token
+from stateous.engine.commands import Beat, Checkpoint, Claim, Command, Messages, ResponseStatus
+from stateous.engine.family import Entry, Json, Token
+from stateous.engine.showing import ShownFlow
 from stateous.model.graph import Graph
 from stateous.model.refusals import Refusal
 
@@ -31,6 +32,26 @@ class Plane(Protocol):
 
     async def submit(self, command: Command, *, size: int = 0) -> Answer:
         """Decide a command, on disk when it answers. `size` is its body's in bytes, which bounds a batch."""
+        ...
+
+    async def checkpoint(self, command: Checkpoint, *, size: int = 0) -> Answer:
+        """Write down a step of a routine, on disk when it answers."""
+        ...
+
+    async def respond(
+        self,
+        correlation: str,
+        *,
+        status: ResponseStatus,
+        payload: Json,
+        message: str | None,
+        size: int = 0,
+    ) -> Answer:
+        """Answer the step that awaits the response; raises ResponseNotAwaited."""
+        ...
+
+    async def flow(self, token: str) -> ShownFlow:
+        """The flow that a token is in; raises TokenNotFound, FlowNotFound, FlowUnreadable."""
         ...
 
     async def tell(self, messages: Sequence[Messages], *, size: int = 0) -> list[Told | Refusal]:

@@ -18,7 +18,18 @@ from litestar.types import (
 from msgspec import UNSET, Meta, UnsetType
 
 from stateous.engine import answers, family
-from stateous.engine.answers import Answer, Done, Granted, Moved, Started
+from stateous.engine.answers import (
+    Answer,
+    Checkpointed,
+    Done,
+    Granted,
+    Moved,
+    Responded,
+    Started,
+)
+from stateous.engine.flows import is_readable
+from stateous.engine.showing import ShownFlow
+from stateous.model.graph import Graph
 from stateous.model.wire.query import STATUSES
 
 _JSON: Final = (b"content-type", b"application/json")
@@ -94,6 +105,75 @@ class EnteredBy(msgspec.Struct):
     payload: dict[str, Any] | UnsetType = UNSET
 
 
+class GrantStep(msgspec.Struct, omit_defaults=True):
+    """A step of a routine, as a later attempt finds it: `result` when it is done, `correlation` while it is open."""
+
+    kind: str
+    status: str
+    result: Any = UNSET
+    correlation: str | UnsetType = UNSET
+    message: str | UnsetType = UNSET
+
+
+class GrantFlow(msgspec.Struct, omit_defaults=True):
+    """How far the routine got before. Of a flow in a form that is not known here, there is only that."""
+
+    revision: int | UnsetType = UNSET
+    steps: dict[str, GrantStep] | UnsetType = UNSET
+    unreadable: bool | UnsetType = UNSET
+    schemaVersion: int | UnsetType = UNSET  # noqa: N815 - as the flow itself is shown
+
+
+class Step(msgspec.Struct, omit_defaults=True):
+    """The flow's revision after the step, and what a response that it opened is known by."""
+
+    revision: int
+    correlation: str | UnsetType = UNSET
+
+
+class Response(msgspec.Struct):
+    """Where a response went; `duplicate` when the step had its response before."""
+
+    token: str
+    state: str
+    step: str
+    duplicate: bool
+
+
+class FlowStep(msgspec.Struct, rename="camel"):
+    """A step of a flow; `resultJson` is a text of JSON."""
+
+    completed: bool
+    result_json: str | None
+    pending_correlation_id: str | None
+    faulted: bool
+    message: str | None
+    child_flow_id: str | None
+    completed_at_utc: datetime | None
+
+
+class Flow(msgspec.Struct, rename="camel"):
+    """The flow of the routine that a token is in; `inputJson` and each of the `values` is a text of JSON."""
+
+    schema_version: int
+    revision: int
+    flow_id: str
+    flow_type_name: str
+    input_type_name: str | None
+    input_json: str
+    status: int
+    status_name: str
+    last_message: str | None
+    created_at_utc: datetime
+    updated_at_utc: datetime
+    attempts: int
+    steps: dict[str, FlowStep]
+    values: dict[str, str]
+    parent_flow_id: str | None
+    parent_step_name: str | None
+    context: dict[str, str] | None
+
+
 class Grant(msgspec.Struct):
     """A task that the supervisor holds now, with all that its routine needs."""
 
@@ -105,6 +185,7 @@ class Grant(msgspec.Struct):
     context: dict[str, Any]
     memory: dict[str, Any]
     entered_by: EnteredBy
+    flow: GrantFlow
 
 
 class Grants(msgspec.Struct):
@@ -183,6 +264,12 @@ def answer_reply(answer: Answer) -> ASGIApp:
         case Granted():
             grants = [grant_shown(grant) for grant in answer.grants]
             return reply(Grants(grants)) if grants else NOTHING
+        case Checkpointed():
+            opened = answer.correlation
+            return reply(Step(answer.revision, UNSET if opened is None else opened))
+        case Responded():
+            token = answer.token
+            return reply(Response(token.token, token.state, answer.step, answer.duplicate))
         case Done():
             return NOTHING
         case _:
@@ -214,7 +301,68 @@ def grant_shown(grant: answers.Grant) -> Grant:
         grant.context,
         grant.memory,
         EnteredBy(grant.entered_by.name, UNSET if payload is None else payload),
+        _grant_flow(grant),
     )
+
+
+def _grant_flow(grant: answers.Grant) -> GrantFlow:
+    if grant.flow is None:
+        return GrantFlow(revision=0, steps={})
+    if not is_readable(grant.flow):
+        return GrantFlow(unreadable=True, schemaVersion=grant.flow.schema_version)
+    steps = {
+        step.name: GrantStep(
+            step.kind,
+            step.status,
+            step.result if step.status == "done" else UNSET,
+            UNSET if step.correlation is None else step.correlation,
+            UNSET if step.message is None else step.message,
+        )
+        for step in grant.steps
+    }
+    return GrantFlow(revision=grant.flow.revision, steps=steps)
+
+
+_STATUS_NUMBERS: Final = {"Running": 0, "Succeeded": 1, "Failed": 2, "Suspended": 3}
+
+
+def flow_shown(shown: ShownFlow, graph: Graph) -> Flow:
+    """The flow as programs read it, in the names of the form that it is kept in."""
+    flow, token = shown.flow, shown.token
+    return Flow(
+        schema_version=flow.schema_version,
+        revision=flow.revision,
+        flow_id=token.token,
+        flow_type_name=f"{token.workflow}/{shown.task.state}",
+        input_type_name=graph.flows[token.workflow].context,
+        input_json=_json(flow.input),
+        status=_STATUS_NUMBERS[shown.status],
+        status_name=shown.status,
+        last_message=shown.last_message,
+        created_at_utc=flow.created_at,
+        updated_at_utc=flow.updated_at,
+        attempts=shown.task.attempt,
+        steps={
+            step.name: FlowStep(
+                completed=step.status == "done",
+                result_json=_json(step.result) if step.status == "done" else None,
+                pending_correlation_id=step.correlation,
+                faulted=step.status == "faulted",
+                message=step.message,
+                child_flow_id=step.child,
+                completed_at_utc=step.completed_at,
+            )
+            for step in shown.steps
+        },
+        values={key: _json(value) for key, value in shown.memory.items()},
+        parent_flow_id=None,
+        parent_step_name=None,
+        context=None,
+    )
+
+
+def _json(value: Any) -> str:
+    return _encode(value).decode()
 
 
 def entry_shown(entry: family.Entry) -> Entry:

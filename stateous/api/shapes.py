@@ -15,13 +15,19 @@ from stateous.api.replies import (
     Clock,
     Duplicate,
     Entry,
+    Flow,
+    FlowStep,
     Grant,
+    GrantFlow,
     Grants,
+    GrantStep,
     Health,
     Lost,
     MessageResult,
     Released,
+    Response,
     Results,
+    Step,
     Token,
 )
 from stateous.model.wire import fields
@@ -30,6 +36,8 @@ Document = dict[str, Any]
 Supervisor = Annotated[str, Meta(min_length=1, max_length=fields.LONGEST_SUPERVISOR)]
 Task = Annotated[int, Meta(ge=1, le=fields.LARGEST_INTEGER)]
 RepeatId = Annotated[str, Meta(pattern="^[A-Za-z0-9._-]{1,64}$")]
+StepName = Annotated[str, Meta(min_length=1, max_length=fields.LONGEST_STEP)]
+Awaiting = Annotated[list[StepName], Meta(max_length=fields.MOST_IN_A_LIST)] | UnsetType | None
 Delay = Annotated[str, Meta(pattern="^[1-9][0-9]*[smhd]$", description="At most 3650 days.")]
 
 
@@ -83,8 +91,33 @@ class ReportBody(Struct):
     error: str | UnsetType = UNSET
     context: Document | UnsetType | None = UNSET
     schedules: list[Schedule] | UnsetType = UNSET
+    awaiting: Awaiting = UNSET
+    final: bool | UnsetType | None = UNSET
     attempt: Annotated[int, Meta(ge=1)] | UnsetType | None = UNSET
     supervisor: Supervisor | UnsetType | None = UNSET
+
+
+class StepBody(Struct):
+    """What became of a step of a routine: it is done, or faulted, or it awaits a response from now on."""
+
+    attempt: Task
+    revision: Annotated[int, Meta(ge=0, le=fields.LARGEST_INTEGER)]
+    name: StepName
+    kind: fields.StepKind
+    supervisor: Supervisor | UnsetType | None = UNSET
+    result: Any = UNSET
+    faulted: bool | UnsetType | None = UNSET
+    message: str | UnsetType | None = UNSET
+    timeout: Delay | UnsetType | None = UNSET
+    on_lost: fields.OnLost | UnsetType | None = UNSET
+
+
+class ResponseBody(Struct):
+    """What somebody outside answers; `progress` changes the message only."""
+
+    status: fields.ResponseStatus
+    payload: Any = UNSET
+    message: str | UnsetType | None = UNSET
 
 
 class NoteBody(Struct):
@@ -115,6 +148,8 @@ class Message(Struct):
     error: str | UnsetType = UNSET
     context: Document | UnsetType | None = UNSET
     schedules: list[Schedule] | UnsetType = UNSET
+    awaiting: Awaiting = UNSET
+    final: bool | UnsetType | None = UNSET
     supervisor: Supervisor | UnsetType | None = UNSET
     text: str | UnsetType = UNSET
     key: str | UnsetType = UNSET
@@ -148,6 +183,8 @@ SHAPES: Final[tuple[type[Struct], ...]] = (
     ClaimBody,
     HeartbeatBody,
     ReportBody,
+    StepBody,
+    ResponseBody,
     NoteBody,
     MemoryBody,
     Message,
@@ -156,7 +193,13 @@ SHAPES: Final[tuple[type[Struct], ...]] = (
     Token,
     Duplicate,
     Grant,
+    GrantFlow,
+    GrantStep,
     Grants,
+    Step,
+    Response,
+    Flow,
+    FlowStep,
     Lost,
     MessageResult,
     Results,

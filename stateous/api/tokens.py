@@ -42,14 +42,14 @@ async def tokens_list(request: Asked) -> ASGIApp:
 @get("/tokens/{token:str}", operation_class=operations.GET)
 @answering
 async def token_get(request: Asked) -> ASGIApp:
-    return reply(token_shown(await plane_of(request).token(_token(request))))
+    return reply(token_shown(await plane_of(request).token(token_asked(request))))
 
 
 @get("/tokens/{token:str}/history", operation_class=operations.HISTORY)
 @answering
 async def token_history(request: Asked) -> ASGIApp:
     after, limit = part_asked(read_query(request.scope["query_string"]))
-    entries = await plane_of(request).history(_token(request), after=after, limit=limit)
+    entries = await plane_of(request).history(token_asked(request), after=after, limit=limit)
     return reply([entry_shown(entry) for entry in entries])
 
 
@@ -59,29 +59,29 @@ async def event_fire(request: Asked) -> ASGIApp:
     path = request.scope["path_params"]
     body = await body_of(request)
     command = fire_asked(path["token"], path["event"], body, request.scope["headers"])
-    _token(request)
+    token_asked(request)
     return answer_reply(await plane_of(request).submit(command, size=body.size))
 
 
 @post("/tokens/{token:str}/pause", operation_class=operations.PAUSE)
 @answering
 async def token_pause(request: Asked) -> ASGIApp:
-    return answer_reply(await plane_of(request).submit(Pause(_token(request))))
+    return answer_reply(await plane_of(request).submit(Pause(token_asked(request))))
 
 
 @post("/tokens/{token:str}/resume", operation_class=operations.RESUME)
 @answering
 async def token_resume(request: Asked) -> ASGIApp:
-    return answer_reply(await plane_of(request).submit(Resume(_token(request))))
+    return answer_reply(await plane_of(request).submit(Resume(token_asked(request))))
 
 
 @post("/tokens/{token:str}/cancel", operation_class=operations.CANCEL)
 @answering
 async def token_cancel(request: Asked) -> ASGIApp:
-    return answer_reply(await plane_of(request).submit(Cancel(_token(request))))
+    return answer_reply(await plane_of(request).submit(Cancel(token_asked(request))))
 
 
-def _token(request: Asked) -> str:
+def token_asked(request: Asked) -> str:
     """The id in the path; one with a NUL never reaches a database, which could not read it."""
     token: str = request.scope["path_params"]["token"]
     if "\0" in token:

@@ -63,8 +63,83 @@ class Occurred(msgspec.Struct, frozen=True):
     payload: dict[str, Any] | None = None
 
 
+class GrantStep(msgspec.Struct, frozen=True, kw_only=True):
+    """A step of a routine, as a later attempt finds it: `status` is `open`, `done` or `faulted`."""
+
+    kind: str
+    status: str
+    result: Any = None
+    correlation: str | None = None
+    message: str | None = None
+    child: str | None = None
+    fault: str | None = None
+    """Why there is no response, `failed` or `deadline`, while the routine is still to be told; then it asks afresh."""
+
+
+class GrantFlow(msgspec.Struct, frozen=True, kw_only=True):
+    """How far a routine got before. What cannot be read has no steps here, and must not begin anew."""
+
+    revision: int = 0
+    steps: dict[str, GrantStep] = {}
+    unreadable: bool = False
+    schemaVersion: int | None = None  # noqa: N815 - as the flow itself is shown
+
+
+class Checkpointed(msgspec.Struct, frozen=True):
+    """The flow's revision after a step, and what a response that it opened is known by."""
+
+    revision: int
+    correlation: str | None = None
+
+
+class Responded(msgspec.Struct, frozen=True):
+    """Where a response went; `duplicate` is True when the step had its response before."""
+
+    token: str
+    state: str
+    step: str
+    duplicate: bool
+
+
+class FlowStep(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A step of a flow; `result_json` is a text of JSON."""
+
+    completed: bool
+    result_json: str | None = None
+    pending_correlation_id: str | None = None
+    faulted: bool = False
+    message: str | None = None
+    child_flow_id: str | None = None
+    completed_at_utc: datetime | None = None
+
+
+class Flow(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The flow of the routine that a token is in; `input_json` and each of the `values` is a text of JSON."""
+
+    schema_version: int
+    revision: int
+    flow_id: str
+    flow_type_name: str
+    input_type_name: str | None
+    input_json: str
+    status: int
+    status_name: str
+    last_message: str | None
+    created_at_utc: datetime | None
+    updated_at_utc: datetime | None
+    attempts: int
+    steps: dict[str, FlowStep]
+    values: dict[str, str]
+    parent_flow_id: str | None = None
+    parent_step_name: str | None = None
+    context: dict[str, str] | None = None
+
+
 class Grant(msgspec.Struct, frozen=True, kw_only=True):
-    """A task that this supervisor holds now. `state` is `<workflow>/<state>` for a child token."""
+    """A task that this supervisor holds now. `state` is `<workflow>/<state>` for a child token.
+
+    `flow` is None when the control plane knows no flows.
+    """
 
     task: int
     token: str
@@ -74,6 +149,7 @@ class Grant(msgspec.Struct, frozen=True, kw_only=True):
     context: dict[str, Any]
     memory: dict[str, Any]
     entered_by: Occurred
+    flow: GrantFlow | None = None
 
 
 class Lost(msgspec.Struct, frozen=True):

@@ -7,7 +7,7 @@ import io
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from types import TracebackType
-from typing import Any, Self, Unpack
+from typing import Any, Literal, Self, Unpack
 
 import aiohttp
 from yarl import URL
@@ -15,8 +15,17 @@ from yarl import URL
 from stateous.client import calls
 from stateous.client.address import parse_address
 from stateous.client.answering import Answer, not_stateous, read_answer, unreachable
-from stateous.client.answers import Entry, FiredToken, Health, StartedToken, Token
-from stateous.client.calls import Answered, Call, ReportFields
+from stateous.client.answers import (
+    Checkpointed,
+    Entry,
+    FiredToken,
+    Flow,
+    Health,
+    Responded,
+    StartedToken,
+    Token,
+)
+from stateous.client.calls import Answered, Call, ReportFields, StepFields
 from stateous.client.errors import Again
 from stateous.client.patience import Patience, longest_try
 
@@ -65,6 +74,35 @@ class AsyncClient:
         With an `event` the task ends so, with an `error` it fails, with neither it waits.
         """
         return await self.send(calls.report(task, event, payload, more))
+
+    async def respond(
+        self,
+        correlation: str,
+        payload: object = None,
+        *,
+        status: Literal["completed", "failed", "progress"] = "completed",
+        message: str | None = None,
+    ) -> Responded:
+        """Answer a step that awaits a response; `progress` tells how far it is, and changes its message only."""
+        return await self.send(calls.respond(correlation, payload, status=status, message=message))
+
+    async def checkpoint(
+        self,
+        task: int,
+        name: str,
+        kind: Literal["step", "response"] = "step",
+        *,
+        attempt: int,
+        revision: int,
+        **more: Unpack[StepFields],
+    ) -> Checkpointed:
+        """Write down a step of a routine, as the supervisor does that works on this attempt of the task."""
+        call = calls.checkpoint(task, name, kind, more, attempt=attempt, revision=revision)
+        return await self.send(call)
+
+    async def flow(self, token: str) -> Flow:
+        """The flow of the routine that a token is in."""
+        return await self.send(calls.flow(token))
 
     async def get(self, token: str) -> Token:
         return await self.send(calls.get(token))

@@ -14,13 +14,22 @@ from datetime import datetime, timedelta
 from functools import partial
 from threading import Lock
 from types import TracebackType
-from typing import Any, Self, Unpack
+from typing import Any, Literal, Self, Unpack
 
 from stateous.client import calls
 from stateous.client.address import parse_address
 from stateous.client.answering import Answer, not_stateous, read_answer, unreachable
-from stateous.client.answers import Entry, FiredToken, Health, StartedToken, Token
-from stateous.client.calls import Answered, Call, ReportFields
+from stateous.client.answers import (
+    Checkpointed,
+    Entry,
+    FiredToken,
+    Flow,
+    Health,
+    Responded,
+    StartedToken,
+    Token,
+)
+from stateous.client.calls import Answered, Call, ReportFields, StepFields
 from stateous.client.errors import Again
 from stateous.client.patience import Patience, longest_try
 
@@ -73,6 +82,35 @@ class Client:
         With an `event` the task ends so, with an `error` it fails, with neither it waits.
         """
         return self.send(calls.report(task, event, payload, more))
+
+    def respond(
+        self,
+        correlation: str,
+        payload: object = None,
+        *,
+        status: Literal["completed", "failed", "progress"] = "completed",
+        message: str | None = None,
+    ) -> Responded:
+        """Answer a step that awaits a response; `progress` tells how far it is, and changes its message only."""
+        return self.send(calls.respond(correlation, payload, status=status, message=message))
+
+    def checkpoint(
+        self,
+        task: int,
+        name: str,
+        kind: Literal["step", "response"] = "step",
+        *,
+        attempt: int,
+        revision: int,
+        **more: Unpack[StepFields],
+    ) -> Checkpointed:
+        """Write down a step of a routine, as the supervisor does that works on this attempt of the task."""
+        call = calls.checkpoint(task, name, kind, more, attempt=attempt, revision=revision)
+        return self.send(call)
+
+    def flow(self, token: str) -> Flow:
+        """The flow of the routine that a token is in."""
+        return self.send(calls.flow(token))
 
     def get(self, token: str) -> Token:
         return self.send(calls.get(token))

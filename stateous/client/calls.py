@@ -3,7 +3,7 @@
 A call that may be carried out twice is `repeatable`: reading; starting a token (a second start answers the
 first's); firing with a key; a report with an attempt (it is applied at most once, but when the first
 answer was lost the repeat is answered `task_not_held` or `attempt_over`); a claim with a request; giving
-tasks back; a heartbeat; a memory write; messages, best with ids: then a repeat is answered as the first was.
+tasks back; a heartbeat; a memory write; a step, a response; messages, best with ids: then a repeat is answered as the first was.
 Firing without a key, steering and moving a clock are not: a repeat would do it twice, or be refused for what
 the first try did. A note is repeated by the supervisor, which rather writes it twice.
 """
@@ -19,20 +19,28 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from stateous.client.answers import (
+    Checkpointed,
     Clock,
     Entry,
     FiredToken,
+    Flow,
     Grant,
     Health,
     Lost,
     MessageResult,
     Released,
+    Responded,
     StartedToken,
     Token,
 )
 from stateous.client.documents import plain
 from stateous.client.messages import Message, write_messages
-from stateous.model.refusals import EventNotAllowed, InvalidPayload, TokenNotFound
+from stateous.model.refusals import (
+    EventNotAllowed,
+    InvalidPayload,
+    ResponseNotAwaited,
+    TokenNotFound,
+)
 
 Answered = TypeVar("Answered")
 Document = Mapping[str, Any]
@@ -44,7 +52,20 @@ class ReportFields(TypedDict, total=False):
     error: str | None
     context: Document | None
     schedules: Sequence[Document]
+    awaiting: Sequence[str] | None
+    final: bool | None
     attempt: int | None
+    supervisor: str | None
+
+
+class StepFields(TypedDict, total=False):
+    """What else a step may say. Without `result` and `faulted` a step is done with null, and a response begins."""
+
+    result: object
+    faulted: bool
+    message: str | None
+    timeout: str | None
+    on_lost: Literal["resume", "fail", "keep"]
     supervisor: str | None
 
 
@@ -99,6 +120,43 @@ def report_as_written(task: int, body: bytes, *, repeatable: bool = True) -> Cal
         read=_reads(Token),
         repeatable=repeatable,
     )
+
+
+def checkpoint(
+    task: int,
+    name: str,
+    kind: Literal["step", "response"],
+    fields: StepFields,
+    *,
+    attempt: int,
+    revision: int,
+) -> Call[Checkpointed]:
+    body = {"attempt": attempt, "revision": revision, "name": name, "kind": kind, **fields}
+    return checkpoint_as_written(task, write_body(body))
+
+
+def checkpoint_as_written(task: int, body: bytes) -> Call[Checkpointed]:
+    return Call(
+        method="POST",
+        path=f"/tasks/{task}/steps",
+        body=body,
+        read=_reads(Checkpointed),
+        repeatable=True,
+    )
+
+
+def respond(
+    correlation: str,
+    payload: object,
+    *,
+    status: Literal["completed", "failed", "progress"],
+    message: str | None,
+) -> Call[Responded]:
+    if not _is_segment(correlation):
+        raise ResponseNotAwaited(f"nobody awaits a response {correlation!r}")
+    body: dict[str, Any] = {"status": status, "payload": payload, "message": message}
+    path = f"/responses/{quote(correlation, safe='')}"
+    return _post(path, body, read=_reads(Responded), repeatable=True)
 
 
 def note_as_written(task: int, body: bytes) -> Call[None]:
@@ -183,6 +241,10 @@ def beat(supervisor: str, tasks: Iterable[int]) -> Call[Lost]:
 
 def get(token: str) -> Call[Token]:
     return _get(_token(token), _reads(Token))
+
+
+def flow(token: str) -> Call[Flow]:
+    return _get(f"{_token(token)}/flow", _reads(Flow))
 
 
 def tokens(status: str | None, parent: str | None, limit: int | None) -> Call[list[Token]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import secrets
 import socket
 import uuid
 from collections.abc import Callable
@@ -49,7 +50,11 @@ async def open_plane(  # noqa: PLR0913 - all that one may be made with
     store = open_store(db, schema=schema, clock=clock, hold_for=hold_for)
     await store.open(mode=mode, candidate=_candidate(graph, serving or _name()), migrates=migrates)
     plane = Plane(
-        rules=Rules(graph=graph, lease_for=lease_for), store=store, clock=clock, rest_for=_rest_for
+        rules=Rules(graph=graph, lease_for=lease_for),
+        store=store,
+        clock=clock,
+        rest_for=_rest_for,
+        correlations=_correlation,
     )
     try:
         if isinstance(clock, ManualClock) and (last := await store.clock_read()) is not None:
@@ -61,6 +66,11 @@ async def open_plane(  # noqa: PLR0913 - all that one may be made with
             raise CannotOpen(str(error)) from None
         raise
     return plane
+
+
+def _correlation() -> str:
+    """128 random bits: whoever knows them may answer."""
+    return secrets.token_hex(16)
 
 
 def _candidate(graph: Graph, name: str) -> Candidate:

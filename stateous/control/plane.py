@@ -19,9 +19,20 @@ from stateous.control.lane import TokenLane
 from stateous.control.ticking import Ticker
 from stateous.control.timekeeping import Timekeeper
 from stateous.engine.answers import Answer, Granted, Told
-from stateous.engine.commands import Beat, Claim, Command, Messages, Release
-from stateous.engine.family import Entry, Token
+from stateous.engine.commands import (
+    Beat,
+    Checkpoint,
+    Claim,
+    Command,
+    Messages,
+    Release,
+    Respond,
+    ResponseStatus,
+)
+from stateous.engine.family import Entry, Json, Token
+from stateous.engine.responses import not_awaited
 from stateous.engine.rules import Rules
+from stateous.engine.showing import ShownFlow, shown_flow
 from stateous.model.graph import Graph
 from stateous.model.refusals import (
     NotServing,
@@ -49,10 +60,12 @@ class Plane:
         store: Store,
         clock: Callable[[], datetime],
         rest_for: Callable[[int], float],
+        correlations: Callable[[], str],
     ) -> None:
         self.graph: Graph = rules.graph
         self.lease_for: timedelta = rules.lease_for
         self._store = store
+        self._correlations = correlations
         self._claims = Claiming(store, rules)
         self._lane = TokenLane(
             store, rules, rest_for=rest_for, ready=self._claims.wake, due=self._timer_set
@@ -119,6 +132,48 @@ class Plane:
         """Decide a command; `size` is the size of its request in bytes, which bounds a batch."""
         self.check_serving()
         return await self._lane.submit(command, size=size)
+
+    async def checkpoint(self, command: Checkpoint, *, size: int = 0) -> Answer:
+        """Write down a step of a routine; a response that it opens gets its correlation id here."""
+        if command.status == "open":
+            command = msgspec.structs.replace(command, correlation=self._correlations())
+        return await self.submit(command, size=size)
+
+    async def respond(
+        self,
+        correlation: str,
+        *,
+        status: ResponseStatus,
+        payload: Json,
+        message: str | None,
+        size: int = 0,
+    ) -> Answer:
+        """Answer the step that awaits the response; raises ResponseNotAwaited.
+
+        Which step that is never changes, so it is looked up before anything is locked.
+        """
+        self.check_serving()
+        found = await self._store.response_find(correlation)
+        if found is None:
+            raise not_awaited(correlation)
+        task, step = found
+        command = Respond(
+            task=task,
+            step=step,
+            correlation=correlation,
+            status=status,
+            payload=payload,
+            message=message,
+        )
+        return await self.submit(command, size=size)
+
+    async def flow(self, token: str) -> ShownFlow:
+        """The flow that a token is in; raises TokenNotFound, FlowNotFound, FlowUnreadable."""
+        self.check_serving()
+        read = await self._store.flow_read(token)
+        if read is None:
+            raise _not_found(token)
+        return shown_flow(read)
 
     async def tell(self, messages: Sequence[Messages], *, size: int = 0) -> list[Told | Refusal]:
         """Decide what routines say of their tasks, each message for itself; one result for each task.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from stateous.engine.family import Document, Occurrence, Token
+from stateous.engine.family import Document, Flow, FlowStep, Occurrence, Token
 from stateous.model.refusals import Refusal
 
 
@@ -26,8 +26,23 @@ class Done(msgspec.Struct, frozen=True):
     """Done, with nothing to tell."""
 
 
+class Checkpointed(msgspec.Struct, frozen=True):
+    """The flow's revision after the step, and what a response that it opened is known by."""
+
+    revision: int
+    correlation: str | None = None
+
+
+class Responded(msgspec.Struct, frozen=True):
+    """The token after a response, and the step that it is for; `duplicate` when it had its response before."""
+
+    token: Token
+    step: str
+    duplicate: bool = False
+
+
 class Grant(msgspec.Struct, frozen=True, kw_only=True):
-    """A task that a supervisor holds now, and all that its routine needs."""
+    """A task that a supervisor holds now, and all that its routine needs; `flow` is None before its first step."""
 
     task: int
     token: str
@@ -37,6 +52,8 @@ class Grant(msgspec.Struct, frozen=True, kw_only=True):
     context: Document
     memory: Document
     entered_by: Occurrence
+    flow: Flow | None = None
+    steps: tuple[FlowStep, ...] = ()
 
 
 class Granted(msgspec.Struct, frozen=True):
@@ -55,4 +72,4 @@ class Skipped(msgspec.Struct, frozen=True):
     """Not decided: another connection holds what the command needs. The lane tries it again."""
 
 
-Answer = Started | Moved | Done | Granted
+Answer = Started | Moved | Done | Granted | Checkpointed | Responded

@@ -10,12 +10,13 @@ from typing import assert_never
 
 import msgspec
 
-from stateous.engine import clockwork, events, inbox, outcomes, starting, steering
+from stateous.engine import clockwork, events, flows, inbox, outcomes, responses, starting, steering
 from stateous.engine.answers import Answer, Done, Skipped, Told
 from stateous.engine.changes import Changes
 from stateous.engine.commands import (
     Cancel,
     Carried,
+    Checkpoint,
     Command,
     Direct,
     EndLease,
@@ -24,9 +25,11 @@ from stateous.engine.commands import (
     FromInbox,
     Messages,
     Note,
+    OfTask,
     Pause,
     Release,
     Report,
+    Respond,
     Resume,
     SetMemory,
     Start,
@@ -157,7 +160,16 @@ def ask_of(command: Command) -> Ask:
         case FireTimer(token=token):
             return Ask(token=token, ids=2)
         case Report(task=task, schedules=schedules):
-            return Ask(task=task, key=key_of(command), ids=2 + len(schedules))
+            return Ask(
+                task=task,
+                key=key_of(command),
+                ids=2 + len(schedules),
+                steps=command.awaiting if _needs_flow(command) else None,
+            )
+        case Checkpoint(task=task, name=name, timeout=timeout):
+            return Ask(task=task, steps=(name,), ids=0 if timeout is None else 1)
+        case Respond(task=task, step=step):
+            return Ask(task=task, steps=(step,))
         case Note(task=task):
             return Ask(task=task, key=key_of(command))
         case SetMemory(task=task, key=key):
@@ -170,9 +182,14 @@ def ask_of(command: Command) -> Ask:
             assert_never(command)
 
 
+def _needs_flow(report: Report) -> bool:
+    """Whether it waits for steps, or changes the context that its routine was entered with."""
+    return report.kind == "waiting" and bool(report.awaiting or report.context)
+
+
 def _is_busy(facts: Facts, command: Command) -> bool:
     match command:
-        case Report() | Note() | SetMemory() | Release() | EndLease():
+        case Report() | Checkpoint() | Respond() | Note() | SetMemory() | Release() | EndLease():
             return command.task in facts.busy_tasks
         case FromInbox(row=row) if row in facts.busy_rows:
             return True
@@ -191,7 +208,7 @@ def decide(rules: Rules, facts: Facts, command: Direct, now: datetime) -> Answer
         case Fire() | Pause() | Resume() | Cancel() | FireTimer():
             draft = _draft_of_token(rules, facts, command.token, now)
             answer = _decide_token(draft, command, now)
-        case Report() | Note() | SetMemory() | Release() | EndLease():
+        case Report() | Checkpoint() | Respond() | Note() | SetMemory() | Release() | EndLease():
             draft = _draft_of_task(rules, facts, command.task, now)
             answer = _decide_task(draft, command, now)
         case _:
@@ -218,12 +235,14 @@ def _decide_token(
             assert_never(command)
 
 
-def _decide_task(
-    draft: Draft, command: Report | Note | SetMemory | Release | EndLease, now: datetime
-) -> Answer | Refusal:
+def _decide_task(draft: Draft, command: OfTask, now: datetime) -> Answer | Refusal:
     match command:
         case Report():
             return answered_before(draft, command) or outcomes.report(draft, command)
+        case Checkpoint():
+            return flows.checkpoint(draft, command)
+        case Respond():
+            return responses.respond(draft, command)
         case Note():
             return answered_before(draft, command) or outcomes.note(draft, command)
         case SetMemory():
@@ -256,7 +275,7 @@ def _draft_of_task(rules: Rules, facts: Facts, task: int, now: datetime) -> Draf
 def subject_of(command: Carried) -> tuple[str, str | int]:
     """The token or task that a command names: commands of one subject keep their order."""
     match command:
-        case Report() | Note() | SetMemory() | Messages() | Release() | EndLease():
-            return "task", command.task
-        case _:
+        case Start() | Fire() | Pause() | Resume() | Cancel() | FireTimer() | FromInbox():
             return "token", command.token
+        case _:
+            return "task", command.task

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 import msgspec
 
-from stateous.engine.family import Entry, Held, Json, Remembered, Settled, Task, Timer, Token
+from stateous.engine.family import (
+    Entry,
+    Flow,
+    FlowStep,
+    Held,
+    Json,
+    Remembered,
+    Settled,
+    Task,
+    Timer,
+    Token,
+)
 
 
 class Changes(msgspec.Struct, kw_only=True):
@@ -14,7 +25,7 @@ class Changes(msgspec.Struct, kw_only=True):
     `parked` names the paused tokens: their queued tasks and pending timers are parked.
     `memory` holds (token, state, key, value), a value of None deletes. `memory_wiped` names tokens that
     ended. `held` pairs the root with what it holds from now on; `held_cleared` names roots whose held
-    events before these are gone. `settled` are rows of the inbox that were pending.
+    events before these are gone. `flows` and `steps` are new or changed. `settled` are rows of the inbox that were pending.
     """
 
     new_tokens: list[Token] = []
@@ -24,6 +35,8 @@ class Changes(msgspec.Struct, kw_only=True):
     tasks: list[Task] = []
     new_timers: list[Timer] = []
     timers: list[Timer] = []
+    flows: list[Flow] = []
+    steps: list[FlowStep] = []
     held: list[tuple[str, Held]] = []
     held_cleared: list[str] = []
     memory: list[tuple[str, str, str, Json]] = []

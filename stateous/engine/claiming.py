@@ -131,6 +131,7 @@ class ClaimBatch:
     def _granted(self, facts: Facts, task: Task) -> Grant:
         family = facts.families[facts.task_roots[task.id]]
         token = family.tokens[task.token]
+        flow, steps = facts.flows.get(task.id, (None, ()))
         return Grant(
             task=task.id,
             token=task.token,
@@ -140,6 +141,8 @@ class ClaimBatch:
             context=token.context,
             memory=facts.memory.get((task.token, task.state), {}),
             entered_by=token.entered_by or Occurrence(STARTED),
+            flow=flow,
+            steps=steps,
         )
 
 

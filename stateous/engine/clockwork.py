@@ -5,11 +5,13 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
+from stateous.engine import responses
 from stateous.engine.answers import Answer, Done
 from stateous.engine.commands import EndLease, FireTimer
 from stateous.engine.draft import Draft
 from stateous.engine.events import reject
 from stateous.engine.failures import count_failure
+from stateous.engine.flows import DEADLINE
 from stateous.engine.joins import accept, fail
 from stateous.engine.plans import Ambiguous, Refused, Taken
 from stateous.engine.routing import route_event
@@ -50,6 +52,9 @@ def fire_timer(draft: Draft, command: FireTimer, now: datetime) -> Answer:
         or timer.due_at > now
         or (timer.state, timer.visit) != (token.state, token.visit)
     ):
+        return Done()
+    if timer.kind == DEADLINE:
+        responses.miss(draft, timer)
         return Done()
     draft.edit_timer(timer, status="fired")
     draft.record(token.token, "timer_fired", {"event": timer.event})

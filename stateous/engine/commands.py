@@ -11,6 +11,9 @@ import msgspec
 
 from stateous.engine.family import Document, Json, Schedule
 
+ResponseStatus = Literal["completed", "failed", "progress"]
+"""What a response says of the step that awaits it."""
+
 
 class Start(msgspec.Struct, frozen=True):
     """Start a token."""
@@ -67,7 +70,10 @@ class Cancel(msgspec.Struct, frozen=True):
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
-    """Report the outcome of a task. `id` is that of the message, so that a repeat is told from another report."""
+    """Report the outcome of a task. `id` is that of the message, so that a repeat is told from another report.
+
+    `awaiting` are the steps that a waiting task waits for. A `final` failure is not tried again.
+    """
 
     task: int
     kind: Literal["event", "waiting", "failed"]
@@ -79,6 +85,40 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     attempt: int | None = None
     supervisor: str | None = None
     id: str | None = None
+    awaiting: tuple[str, ...] = ()
+    final: bool = False
+
+
+class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
+    """Write down what became of a step of a routine: it is done, it faulted, or (a response) it is open from now on.
+
+    `revision` is that of the flow as the sender knows it. `correlation` is what a response that is opened is known by,
+    `timeout` how long it is awaited, as it was written (`2h`).
+    """
+
+    task: int
+    attempt: int
+    revision: int
+    name: str
+    kind: Literal["step", "response"]
+    status: Literal["open", "done", "faulted"]
+    result: Json = None
+    message: str | None = None
+    correlation: str = ""
+    timeout: str | None = None
+    on_lost: Literal["resume", "fail", "keep"] = "resume"
+    supervisor: str | None = None
+
+
+class Respond(msgspec.Struct, frozen=True, kw_only=True):
+    """Somebody outside answers the step of a task that awaits the response `correlation`, or says how far it is."""
+
+    task: int
+    step: str
+    correlation: str
+    status: ResponseStatus
+    payload: Json = None
+    message: str | None = None
 
 
 class Note(msgspec.Struct, frozen=True, kw_only=True):
@@ -147,7 +187,10 @@ class Beat(msgspec.Struct, frozen=True):
 Message = Report | Note | SetMemory
 """What a routine says of its task."""
 
-Direct = Start | Fire | Pause | Resume | Cancel | Message | Release | EndLease | FireTimer
+OfTask = Message | Checkpoint | Respond | Release | EndLease
+"""What is about one task."""
+
+Direct = Start | Fire | Pause | Resume | Cancel | FireTimer | OfTask
 """What says itself what is to be done."""
 
 Command = Direct | FromInbox

@@ -13,7 +13,19 @@ from datetime import datetime
 from functools import cached_property
 
 from stateous.engine.facts import Facts, Need
-from stateous.engine.family import Document, Entry, Family, Held, Json, Task, Timer, Token, Used
+from stateous.engine.family import (
+    Document,
+    Entry,
+    Family,
+    Flow,
+    FlowStep,
+    Held,
+    Json,
+    Task,
+    Timer,
+    Token,
+    Used,
+)
 from stateous.engine.lifecycles import OPEN_TASK, TASK, TIMER, TOKEN, IllegalMove, check_move
 from stateous.engine.plans import Step
 from stateous.engine.rules import Rules
@@ -43,6 +55,8 @@ class Draft:
         self._held_added: list[Held] = []
         self._memory: dict[tuple[str, str, str], Json] = {}
         self._wiped: list[str] = []
+        self._flows: dict[int, Flow] = {}
+        self._flow_steps: dict[tuple[int, str], FlowStep] = {}
         self._ids_used = 0
         self._reserved: set[str] = set()
         self.steps: list[Step] = []
@@ -136,6 +150,43 @@ class Draft:
         """How many tokens this command has started so far."""
         return len(self._new_tokens)
 
+    def flow(self, task: int) -> Flow | None:
+        """The task's flow, None as long as it has none."""
+        found = self._flows.get(task)
+        if found is not None:
+            return found
+        if task not in self.family.flows:
+            raise Need(root=self.family.root, flows=((task, ()),))
+        return self.family.flows[task]
+
+    def flow_steps(self, task: int, names: Iterable[str]) -> dict[str, FlowStep | None]:
+        """These steps of the task's flow by name, None: there is no such step; what was not read is needed all at once."""
+        found: dict[str, FlowStep | None] = {}
+        missing: list[str] = []
+        for name in names:
+            place = (task, name)
+            if place in self._flow_steps:
+                found[name] = self._flow_steps[place]
+            elif place in self.family.steps:
+                found[name] = self.family.steps[place]
+            else:
+                missing.append(name)
+        if missing:
+            raise Need(root=self.family.root, flows=((task, tuple(missing)),))
+        return found
+
+    def open_step(self, task: int) -> FlowStep | None:
+        """The step of the task's flow that is open; the flow was read."""
+        steps = {**self.family.steps, **self._flow_steps}
+        return next(
+            (
+                step
+                for (of, _), step in steps.items()
+                if of == task and step is not None and step.status == "open"
+            ),
+            None,
+        )
+
     # -- writing ------------------------------------------------------------------------------------
 
     def edit(self, token: str) -> Token:
@@ -193,6 +244,7 @@ class Draft:
         if status is not None:
             check_move(TASK, found.status, status)
             found.status = status
+            found.awaiting = None
             self.edit(found.token).task = task if status in OPEN_TASK else None
         return found
 
@@ -210,6 +262,14 @@ class Draft:
             check_move(TIMER, edited.status, status)
             edited.status = status
         return edited
+
+    def write_flow(self, flow: Flow) -> None:
+        """A new flow, or a changed copy of one."""
+        self._flows[flow.task] = flow
+
+    def write_step(self, step: FlowStep) -> None:
+        """A new step of a flow, or a changed copy of one."""
+        self._flow_steps[step.task, step.name] = step
 
     def hold(self, held: Held) -> None:
         """Keep what arrived during a pause; its arrival is one more than the family holds."""
@@ -248,6 +308,10 @@ class Draft:
         family.timers.update(self._timers)
         family.new_timers.update(self._new_timers)
         family.changed_timers.update(self._timers.keys() - family.new_timers)
+        family.flows.update(self._flows)
+        family.changed_flows.update(self._flows)
+        family.steps.update(self._flow_steps)
+        family.changed_steps.update(self._flow_steps)
         family.entries.extend(self._entries)
         family.keys.update(self._keys)
         self._keep_held()

@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 import msgspec
 
-from stateous.engine.family import Document, Family, Remembered, Settled, Task
+from stateous.engine.family import (
+    Document,
+    Family,
+    Flow,
+    FlowStep,
+    Remembered,
+    Settled,
+    Task,
+    Token,
+)
 
 
 class Ask(msgspec.Struct, frozen=True, kw_only=True):
@@ -14,7 +25,8 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
     it, in any case of letters, is looked up, and the id is reserved when it is free.
     `task`: the task's row and its token's family are locked and read. `key`: is it used for `token`?
     `memory_key`: does the task's token and state have it? `ids`: how many task and timer ids to reserve.
-    `row`: this row of the inbox is locked, and read if it is pending.
+    `row`: this row of the inbox is locked, and read if it is pending. `steps`: the flow of `task` is read, with these
+    steps and the one that is open; None: it is not.
     """
 
     token: str | None = None
@@ -24,6 +36,7 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
     memory_key: str | None = None
     ids: int = 0
     row: int | None = None
+    steps: tuple[str, ...] | None = None
 
 
 class ClaimAsk(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,6 +50,21 @@ class ClaimAsk(msgspec.Struct, frozen=True, kw_only=True):
     max: int
 
 
+class FlowRead(msgspec.Struct, frozen=True, kw_only=True):
+    """What is kept of a token and of the task that was queued last for it, read at one moment.
+
+    `flow` is None before the routine's first step. `memory` is what the routine remembers, `note` the text and the
+    time of its last one.
+    """
+
+    token: Token
+    task: Task | None
+    flow: Flow | None
+    steps: tuple[FlowStep, ...]
+    memory: Document
+    note: tuple[str, datetime] | None
+
+
 class Need(Exception):
     """Raised while deciding: the store fetches this in the same transaction, then it is decided again.
 
@@ -44,7 +72,8 @@ class Need(Exception):
     goes into `Family.absent`). `free`: ids that must be free, looked up but not reserved: `save` meets
     one that is taken meanwhile, and commits nothing. `tasks`: tasks of this family by id, whatever their status. `held`: what the family holds.
     `ids`: how many more ids to reserve. `grants`: pairs of task and attempt that a supervisor was given
-    before: the tasks, locked, with their tokens and memory (claims only).
+    before: the tasks, locked, with their tokens and memory (claims only). `flows`: pairs of a task of this family and
+    steps: its flow is read, with these steps and the one that is open.
     """
 
     def __init__(
@@ -57,6 +86,7 @@ class Need(Exception):
         held: bool = False,
         ids: int = 0,
         grants: tuple[tuple[int, int], ...] = (),
+        flows: tuple[tuple[int, tuple[str, ...]], ...] = (),
     ) -> None:
         super().__init__()
         self.root = root
@@ -66,11 +96,21 @@ class Need(Exception):
         self.held = held
         self.ids = ids
         self.grants = grants
+        self.flows = flows
 
     @property
     def asked(self) -> tuple[object, ...]:
         """All of it as a value: the same twice means that it was looked for, and is not there."""
-        return self.root, self.tokens, self.free, self.tasks, self.held, self.ids, self.grants
+        return (
+            self.root,
+            self.tokens,
+            self.free,
+            self.tasks,
+            self.held,
+            self.ids,
+            self.grants,
+            self.flows,
+        )
 
 
 class Facts:
@@ -81,7 +121,8 @@ class Facts:
     `busy_tokens`, `busy_tasks`: asked, but held by another connection (for an id that is about to be
     started: its reservation). `taken`: of every looked-up id in lower case, the id that has it, or None.
     `ids`: reserved numbers for tasks and timers, handed out from the end.
-    For claims: `ready` are the locked queued tasks by id, `memory` what each (token, state) remembers,
+    For claims: `ready` are the locked queued tasks by id, `memory` what each (token, state) remembers, `flows` the
+    flow of each task that has one, with all its steps,
     `remembered` each supervisor's last claim with a request id.
     `inbox`: of every asked row of the inbox that is pending, the last pending one before it of the same token, or
     None; `busy_rows`: those that another connection holds; `settled`: what became of them in this batch.
@@ -97,6 +138,7 @@ class Facts:
         self.ids: list[int] = []
         self.ready: list[Task] = []
         self.memory: dict[tuple[str, str], Document] = {}
+        self.flows: dict[int, tuple[Flow, tuple[FlowStep, ...]]] = {}
         self.remembered: dict[str, Remembered] = {}
         self.inbox: dict[int, int | None] = {}
         self.busy_rows: set[int] = set()

@@ -19,6 +19,18 @@ def count_failure(draft: Draft, task: Task, error: str, *, key: str | None = Non
     if task.failures + 1 <= state.retries:
         _try_again(draft, task)
         return
+    _give_up(draft, task, error)
+
+
+def fail_for_good(draft: Draft, task: Task, error: str, *, key: str | None = None) -> None:
+    """Fail an open task whatever retries are left; `key` is that of a message."""
+    draft.record(task.token, "flow_failed", {"task": task.id, "error": error})
+    draft.record(task.token, "task_failed", {"task": task.id, "error": error}, key)
+    _give_up(draft, task, error)
+
+
+def _give_up(draft: Draft, task: Task, error: str) -> None:
+    token = draft.token(task.token)
     failed = draft.edit_task(task.id, status="failed")
     failed.failures += 1
     failed.lease_until = None

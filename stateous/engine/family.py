@@ -60,7 +60,8 @@ class Task(msgspec.Struct, kw_only=True):
     """The work of one state for one token: a row of `tasks`, one per visit.
 
     `queue` is what supervisors ask for: the state's name, or `<workflow>/<state>` for a child.
-    `attempt` is the fence and grows at every claim; `failures` is what `retries` bounds.
+    `attempt` is the fence and grows at every claim; `failures` is what `retries` bounds. `awaiting` are the
+    steps of its flow that a waiting task waits for; None: it waits for somebody outside, or does not wait.
     """
 
     id: int
@@ -74,10 +75,14 @@ class Task(msgspec.Struct, kw_only=True):
     claimed_by: str | None
     lease_until: datetime | None
     queued_at: datetime
+    awaiting: tuple[str, ...] | None = None
 
 
 class Timer(msgspec.Struct, kw_only=True):
-    """An event that the clock fires later: a row of `timers`. `kind` is `timeout` or `timer`."""
+    """An event that the clock fires later: a row of `timers`. `kind` is `timeout`, `timer` or `deadline`.
+
+    A deadline ends the step `step` of its token's task; its payload is `{"timeout": "2h"}`, as it was asked for.
+    """
 
     id: int
     token: str
@@ -89,6 +94,7 @@ class Timer(msgspec.Struct, kw_only=True):
     status: str
     set_at: datetime
     due_at: datetime
+    step: str | None = None
 
 
 class Used(msgspec.Struct, frozen=True):
@@ -157,6 +163,49 @@ class Settled(msgspec.Struct, frozen=True, kw_only=True):
     error: str | None = None
 
 
+class Flow(msgspec.Struct, kw_only=True):
+    """How far the routine of one task got: a row of `flows`, there from its first step on.
+
+    `revision` grows by one with each step that is written and each response that comes. `input` is the context
+    when the routine was entered first. `message_at` tells since when `last_message` is the last one.
+    """
+
+    task: int
+    token: str
+    schema_version: int
+    revision: int
+    input: Document
+    last_message: str | None
+    message_at: datetime | None
+    created_at: datetime
+    updated_at: datetime
+
+
+class FlowStep(msgspec.Struct, kw_only=True):
+    """One step of a flow: a row of `steps`. `kind` is `step` or `response`, `status` `open`, `done` or `faulted`.
+
+    `seq` is the revision that made it, `revision` that of its last checkpoint, `attempt` the one that sent it.
+    An open response has a `correlation`; `answered` is the one that a response came for last. `on_lost` is
+    `resume`, `fail` or `keep`. `result` counts only when it is done.
+    """
+
+    task: int
+    name: str
+    seq: int
+    kind: str
+    status: str
+    result: Json
+    correlation: str | None
+    answered: str | None
+    message: str | None
+    child: str | None
+    on_lost: str | None
+    attempt: int
+    revision: int
+    opened_at: datetime
+    completed_at: datetime | None
+
+
 class Family:
     """The part of one family that a batch has read, as the batch's commands have left it so far.
 
@@ -164,15 +213,19 @@ class Family:
     were looked up and are not there. `tasks` holds the open task of each token here and the tasks that
     were asked for by id, `timers` the pending timers of each token here. `held` is None until it is read.
     `keys` tells of each asked (token, key) what used it, None: nothing did; `memory_keys` of each asked
-    (token, state, key) whether it is there.
+    (token, state, key) whether it is there. `flows` has the flow of each task that was asked for one, None: it
+    has none; then `steps` has its open step, and each asked one, None: there is no such step.
     """
 
     __slots__ = (
         "absent",
+        "changed_flows",
+        "changed_steps",
         "changed_tasks",
         "changed_timers",
         "changed_tokens",
         "entries",
+        "flows",
         "held",
         "held_added",
         "held_cleared",
@@ -185,6 +238,7 @@ class Family:
         "new_tokens",
         "root",
         "seq_loaded",
+        "steps",
         "tasks",
         "timers",
         "tokens",
@@ -199,6 +253,8 @@ class Family:
         self.absent: set[str] = set()
         self.keys: dict[tuple[str, str], Used | None] = {}
         self.memory_keys: dict[tuple[str, str, str], bool] = {}
+        self.flows: dict[int, Flow | None] = {}
+        self.steps: dict[tuple[int, str], FlowStep | None] = {}
         self.seq_loaded: dict[str, int] = {}
         # What the decided commands changed, for `save`.
         self.new_tokens: set[str] = set()
@@ -207,6 +263,8 @@ class Family:
         self.changed_tasks: set[int] = set()
         self.new_timers: set[int] = set()
         self.changed_timers: set[int] = set()
+        self.changed_flows: set[int] = set()
+        self.changed_steps: set[tuple[int, str]] = set()
         self.entries: list[Entry] = []
         self.held_added: list[Held] = []
         self.held_cleared = False

@@ -18,7 +18,8 @@ TOKEN: Moves = {
 }
 
 TASK: Moves = {
-    "queued": frozenset({"claimed", "cancelled"}),
+    # queued → failed: an answer came that fails the token when nobody waits for it any more.
+    "queued": frozenset({"claimed", "failed", "cancelled"}),
     # claimed → queued is a retry; claimed → claimed cannot happen, a new attempt starts from queued.
     "claimed": frozenset({"queued", "waiting", "done", "failed", "cancelled"}),
     "waiting": frozenset({"queued", "done", "failed", "cancelled"}),
@@ -26,6 +27,14 @@ TASK: Moves = {
     "done": frozenset({"queued"}),
     "failed": frozenset(),
     "cancelled": frozenset(),
+}
+
+STEP: Moves = {
+    # open → open cannot happen: a step that is awaited is awaited until it is answered, or too late.
+    "open": frozenset({"done", "faulted"}),
+    "done": frozenset(),
+    # What faulted is begun afresh by the next attempt.
+    "faulted": frozenset({"open", "done", "faulted"}),
 }
 
 TIMER: Moves = {

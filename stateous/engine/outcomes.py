@@ -8,13 +8,15 @@ from stateous.engine.answers import Answer, Done, Moved
 from stateous.engine.commands import Note, Release, Report, SetMemory
 from stateous.engine.draft import Draft
 from stateous.engine.events import hold, payload_problem, reject
-from stateous.engine.failures import count_failure
+from stateous.engine.failures import count_failure, fail_for_good
 from stateous.engine.family import Document, Held, Schedule, Task, Timer, Token
+from stateous.engine.flows import new_flow, readable_flow
 from stateous.engine.joins import accept, fail
 from stateous.engine.lifecycles import WORKED_TASK
 from stateous.engine.moves import queue_again, set_timer
 from stateous.engine.plans import Ambiguous, Refused, Taken
 from stateous.engine.repeats import key_of
+from stateous.engine.responses import go_on
 from stateous.engine.routing import route_event
 from stateous.model.durations import parse_duration
 from stateous.model.names import OWN_EVENTS
@@ -38,19 +40,43 @@ def report(draft: Draft, command: Report) -> Answer | Refusal:
     _check_holder(task, command)
     if command.kind == "failed":
         error = command.error or "the routine failed and said nothing"
-        count_failure(draft, task, error, key=key_of(command))
+        give_up = fail_for_good if command.final else count_failure
+        give_up(draft, task, error, key=key_of(command))
         return Moved(draft.token(task.token))
     token = draft.token(task.token)
     merged = _merged(draft, token, command.context)
     _check_schedules(draft, token, command.schedules)
     if command.kind == "waiting":
-        _save_changes(draft, task, merged, command)
-        waiting = draft.edit_task(task.id, status="waiting")
-        waiting.claimed_by = None
-        waiting.lease_until = None
-        draft.record(task.token, "task_waiting", {"task": task.id}, key_of(command))
-        return Moved(draft.token(task.token))
+        return _wait(draft, task, merged, command)
     return _report_event(draft, task, merged, command)
+
+
+def _wait(draft: Draft, task: Task, merged: Document, command: Report) -> Answer:
+    _check_awaiting(draft, task, command.awaiting)
+    if command.context and draft.flow(task.id) is None:
+        # What the routine was entered with is kept before it changes.
+        draft.write_flow(new_flow(draft, task))
+    _save_changes(draft, task, merged, command)
+    waiting = draft.edit_task(task.id, status="waiting")
+    waiting.claimed_by = None
+    waiting.lease_until = None
+    waiting.awaiting = command.awaiting or None
+    data: Document = {"task": task.id}
+    if command.awaiting:
+        data["awaiting"] = list(command.awaiting)
+    draft.record(task.token, "task_waiting", data, key_of(command))
+    go_on(draft, waiting)
+    return Moved(draft.token(task.token))
+
+
+def _check_awaiting(draft: Draft, task: Task, names: Iterable[str]) -> None:
+    if not names:
+        return
+    readable_flow(draft, task.id)
+    for name, step in draft.flow_steps(task.id, names).items():
+        if step is None:
+            msg = f"the flow of task {task.id} has no step '{name[:128]}' to wait for"
+            raise InvalidPayload(msg)
 
 
 def _report_event(draft: Draft, task: Task, merged: Document, command: Report) -> Answer | Refusal:

@@ -60,6 +60,12 @@ def _gather(family: Family, changes: Changes) -> None:
     changes.timers.extend(
         family.timers[timer] for timer in sorted(family.changed_timers - family.new_timers)
     )
+    changes.flows.extend(
+        flow for task in sorted(family.changed_flows) if (flow := family.flows[task]) is not None
+    )
+    changes.steps.extend(
+        step for place in sorted(family.changed_steps) if (step := family.steps[place]) is not None
+    )
     if family.held_cleared:
         changes.held_cleared.append(family.root)
     changes.held.extend((family.root, held) for held in family.held_added)

@@ -10,6 +10,7 @@ from stateous.engine.lifecycles import LIVE_TOKEN
 from stateous.engine.moves import drop_held, end, leave, live_children, queue_again
 from stateous.engine.outcomes import context_problem, save_context, set_schedules
 from stateous.engine.plans import Ambiguous, Refused, Taken
+from stateous.engine.responses import go_on
 from stateous.engine.routing import route_event
 from stateous.model.names import ERROR
 from stateous.model.refusals import ChildToken, TokenNotActive
@@ -41,15 +42,18 @@ def resume(draft: Draft, name: str) -> Answer:
         msg = f"the token '{name}' is {token.status}: only a paused one can be resumed"
         raise TokenNotActive(msg)
     held = draft.held()
-    _wake(draft, token)
+    woken = _wake(draft, token)
     draft.clear_held()
     dropped = [one for one in held if not _apply_held(draft, one)]
     for one in dropped:
         _give_task_back(draft, one)
+    for member in woken:
+        _go_on(draft, member)
     return Moved(draft.token(name))
 
 
-def _wake(draft: Draft, token: Token) -> None:
+def _wake(draft: Draft, token: Token) -> list[str]:
+    """Activate a token and its children; all of them, depth first."""
     paused_at = token.paused_at or draft.at
     for timer in draft.pending_timers(token.token):
         stood_since = max(paused_at, timer.set_at)
@@ -57,9 +61,18 @@ def _wake(draft: Draft, token: Token) -> None:
     draft.record(token.token, "resumed", {})
     draft.set_status(token.token, "active")
     draft.edit(token.token).paused_at = None
+    woken = [token.token]
     for child in live_children(draft, token):
         if child.status == "paused":
-            _wake(draft, child)
+            woken.extend(_wake(draft, child))
+    return woken
+
+
+def _go_on(draft: Draft, name: str) -> None:
+    """Queue a task whose awaited steps ended during the pause."""
+    task = draft.open_task(draft.token(name))
+    if task is not None:
+        go_on(draft, task)
 
 
 def _apply_held(draft: Draft, held: Held) -> bool:

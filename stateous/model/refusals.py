@@ -116,6 +116,42 @@ class AttemptOver(Refusal):
     code = "attempt_over"
 
 
+class StaleRevision(Refusal):
+    """The flow was changed by somebody else since it was read."""
+
+    code = "stale_revision"
+
+
+class StepOpen(Refusal):
+    """A step of the flow is open, and it has to end before another one."""
+
+    code = "step_open"
+
+
+class StepDoneAlready(Refusal):
+    """The step is done, and its first result stays."""
+
+    code = "step_done_already"
+
+
+class ResponseNotAwaited(Refusal):
+    """Nobody awaits this response, or not any more."""
+
+    code = "response_not_awaited"
+
+
+class FlowNotFound(Refusal):
+    """The token is in no state with a routine, so that it has no flow."""
+
+    code = "flow_not_found"
+
+
+class FlowUnreadable(Refusal):
+    """Another version of Stateous wrote the flow, in a form that this one does not know."""
+
+    code = "flow_unreadable"
+
+
 class DatabaseBusy(Refusal):
     """The database did not get to the command in time: try again."""
 

@@ -101,6 +101,25 @@ class Gathered:
                 name = (task.token, task.state, asked["key"])
                 family.memory_keys[name] = name in found
 
+    def add_flows(self, wanted: Wanted, read: Iterable[Row]) -> None:
+        """Add what flows_find answered for these asked flows and steps."""
+        found = {row[0]: values.flow_of(row) for row in read}
+        for asked in wanted.flows:
+            family = self.facts.family_of_task(asked["task"])
+            if family is None:
+                continue
+            flow, steps = found.get(asked["task"], (None, ()))
+            family.flows.setdefault(asked["task"], flow)
+            for step in steps:
+                family.steps.setdefault((step.task, step.name), step)
+            if asked["step"] is not None:
+                family.steps.setdefault((asked["task"], asked["step"]), None)
+
+    def add_whole_flows(self, read: Iterable[Row]) -> None:
+        """Add what flows_read answered, for grants."""
+        for row in read:
+            self.facts.flows.setdefault(row[0], values.flow_of(row))
+
     def _token_of_task(self, task: int | None) -> str | None:
         family = None if task is None else self.facts.family_of_task(task)
         return None if family is None or task is None else family.tasks[task].token

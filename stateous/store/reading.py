@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Any
 
+from stateous.engine.facts import FlowRead
 from stateous.engine.family import Entry, Remembered, Token
 from stateous.model.wire.body import LARGEST_BODY
 from stateous.store.rows import time_text
@@ -18,6 +19,7 @@ from stateous.store.values import (
     entry_of,
     latest_of,
     remembered_of,
+    shown_of,
     time_value,
     token_of,
 )
@@ -36,6 +38,18 @@ class Reading(ABC):
             return None
         found = await self._rows("token_read", {"token": token})
         return token_of(found[0]) if found else None
+
+    async def flow_read(self, token: str) -> FlowRead | None:
+        if not can_be_kept(token):
+            return None
+        found = await self._rows("flow_show", {"token": token})
+        return shown_of(found[0]) if found else None
+
+    async def response_find(self, correlation: str) -> tuple[int, str] | None:
+        if not can_be_kept(correlation):
+            return None
+        found = await self._rows("response_find", {"correlation": correlation})
+        return (found[0][0], found[0][1]) if found else None
 
     async def tokens_list(
         self, *, status: str | None, parent: str | None, limit: int

@@ -14,6 +14,8 @@ import msgspec
 from stateous.engine.family import (
     Document,
     Entry,
+    Flow,
+    FlowStep,
     Held,
     Json,
     Occurrence,
@@ -148,6 +150,7 @@ def task_row(task: Task, *, parked: bool) -> Document:
         "claimed_by": task.claimed_by,
         "lease_until": time_or_null(task.lease_until),
         "queued_at": time_text(task.queued_at),
+        "awaiting": json_or_null(task.awaiting),
     }
 
 
@@ -160,6 +163,7 @@ def new_timer_row(timer: Timer, *, parked: bool) -> Document:
         "payload": json_or_null(timer.payload),
         "kind": timer.kind,
         "set_at": time_text(timer.set_at),
+        "step": timer.step,
         **timer_row(timer, parked=parked),
     }
 
@@ -170,6 +174,41 @@ def timer_row(timer: Timer, *, parked: bool) -> Document:
         "status": timer.status,
         "parked": parked and timer.status == "pending",
         "due_at": time_text(timer.due_at),
+    }
+
+
+def flow_row(flow: Flow) -> Document:
+    return {
+        "task": flow.task,
+        "token": flow.token,
+        "schema_version": flow.schema_version,
+        "revision": flow.revision,
+        "input": json_text(flow.input),
+        "last_message": flow.last_message,
+        "message_at": time_or_null(flow.message_at),
+        "created_at": time_text(flow.created_at),
+        "updated_at": time_text(flow.updated_at),
+    }
+
+
+def step_row(step: FlowStep) -> Document:
+    return {
+        "task": step.task,
+        "name": step.name,
+        "seq": step.seq,
+        "kind": step.kind,
+        "status": step.status,
+        # A result of null is a result, too.
+        "result": json_text(step.result) if step.status == "done" else None,
+        "correlation": step.correlation,
+        "answered": step.answered,
+        "message": step.message,
+        "child": step.child,
+        "on_lost": step.on_lost,
+        "attempt": step.attempt,
+        "revision": step.revision,
+        "opened_at": time_text(step.opened_at),
+        "completed_at": time_or_null(step.completed_at),
     }
 
 

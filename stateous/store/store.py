@@ -10,7 +10,7 @@ import msgspec
 
 from stateous.engine.changes import Changes
 from stateous.engine.commands import Beat
-from stateous.engine.facts import Ask, ClaimAsk, Facts
+from stateous.engine.facts import Ask, ClaimAsk, Facts, FlowRead
 from stateous.engine.family import Entry, Remembered, Token
 from stateous.model.refusals import StateousError
 from stateous.store.news import Listener
@@ -166,6 +166,17 @@ class Store(Protocol):
 
     async def token_read(self, token: str) -> Token | None:
         """A token by its exact id."""
+        ...
+
+    async def flow_read(self, token: str) -> FlowRead | None:
+        """A token with the flow of the task that was queued last for it; None if there is no such token."""
+        ...
+
+    async def response_find(self, correlation: str) -> tuple[int, str] | None:
+        """The task and the step that a response is for, or was for last; None: nobody awaits it.
+
+        What a response is for never becomes another step.
+        """
         ...
 
     async def tokens_list(

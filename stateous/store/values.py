@@ -11,8 +11,11 @@ from typing import Any
 
 import msgspec
 
+from stateous.engine.facts import FlowRead
 from stateous.engine.family import (
     Entry,
+    Flow,
+    FlowStep,
     Held,
     Json,
     Occurrence,
@@ -30,13 +33,14 @@ LARGEST = 2**63 - 1
 """The largest integer that a column holds; no number in a row is beyond it."""
 
 TOKEN_COLUMNS = 19
-TASK_COLUMNS = 11
+TASK_COLUMNS = 12
 
 _read_json = msgspec.json.Decoder().decode
 _read_occurrence = msgspec.json.Decoder(Occurrence).decode
 _read_schedules = msgspec.json.Decoder(tuple[Schedule, ...]).decode
 _read_pairs = msgspec.json.Decoder(tuple[tuple[int, int], ...]).decode
-_read_timers = msgspec.json.Decoder(list[list[Any]]).decode
+_read_names = msgspec.json.Decoder(tuple[str, ...]).decode
+_read_lists = msgspec.json.Decoder(list[list[Any]]).decode
 
 
 def json_value(text: str) -> Json:
@@ -86,7 +90,7 @@ def token_of(row: Row) -> Token:
 
 
 def task_of(row: Row) -> Task:
-    """The task in a row of 11 columns."""
+    """The task in a row of 12 columns."""
     return Task(
         id=row[0],
         token=row[1],
@@ -99,6 +103,7 @@ def task_of(row: Row) -> Task:
         claimed_by=row[8],
         lease_until=_time_or_none(row[9]),
         queued_at=time_value(row[10]),
+        awaiting=None if row[11] is None else _read_names(row[11]),
     )
 
 
@@ -116,9 +121,64 @@ def timers_of(text: str | None) -> list[Timer]:
             status=row[7],
             set_at=time_value(row[8]),
             due_at=time_value(row[9]),
+            step=row[10],
         )
-        for row in (_read_timers(text) if text else ())
+        for row in (_read_lists(text) if text else ())
     ]
+
+
+def flow_of(row: Row) -> tuple[Flow, tuple[FlowStep, ...]]:
+    """The flow in a row of 10 columns, and the steps that came with it, in order."""
+    flow = Flow(
+        task=row[0],
+        token=row[1],
+        schema_version=row[2],
+        revision=row[3],
+        input=_read_json(row[4]),
+        last_message=row[5],
+        message_at=_time_or_none(row[6]),
+        created_at=time_value(row[7]),
+        updated_at=time_value(row[8]),
+    )
+    steps = (_step_of(flow.task, step) for step in (_read_lists(row[9]) if row[9] else ()))
+    return flow, tuple(sorted(steps, key=lambda step: step.seq))
+
+
+def _step_of(task: int, row: Row) -> FlowStep:
+    """The step in a JSON list of 14; its result is JSON text inside it."""
+    return FlowStep(
+        task=task,
+        seq=row[0],
+        name=row[1],
+        kind=row[2],
+        status=row[3],
+        result=None if row[4] is None else _read_json(row[4]),
+        correlation=row[5],
+        answered=row[6],
+        message=row[7],
+        child=row[8],
+        on_lost=row[9],
+        attempt=row[10],
+        revision=row[11],
+        opened_at=time_value(row[12]),
+        completed_at=_time_or_none(row[13]),
+    )
+
+
+def shown_of(row: Row) -> FlowRead:
+    """The token, its newest task, and the flow of that, in a row of flow_show."""
+    task_at = TOKEN_COLUMNS + TASK_COLUMNS
+    flow, steps = flow_of(row[task_at : task_at + 10]) if row[task_at] is not None else (None, ())
+    memory, note = row[task_at + 10], row[task_at + 11]
+    said = None if note is None else _read_json(note)
+    return FlowRead(
+        token=token_of(row),
+        task=None if row[TOKEN_COLUMNS] is None else task_of(row[TOKEN_COLUMNS:task_at]),
+        flow=flow,
+        steps=steps,
+        memory={key: _read_json(value) for key, value in (_read_lists(memory) if memory else ())},
+        note=None if said is None else (said[0], time_value(said[1])),
+    )
 
 
 def held_of(row: Row) -> Held:

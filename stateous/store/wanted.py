@@ -21,6 +21,7 @@ class Wanted:
         tasks: Sequence[int] = (),
         keys: Sequence[Document] = (),
         memory_keys: Sequence[Document] = (),
+        flows: Sequence[tuple[int, tuple[str, ...]]] = (),
         inbox: Sequence[int] = (),
         ids: int = 0,
     ) -> None:
@@ -30,6 +31,9 @@ class Wanted:
         self.tasks = sorted(set(tasks))
         self.keys = list(keys)
         self.memory_keys = list(memory_keys)
+        self.flows: list[Document] = [
+            {"task": task, "step": step} for task, steps in flows for step in steps or (None,)
+        ]
         self.inbox = sorted(set(inbox))
         self.ids = ids
 
@@ -57,6 +61,9 @@ def wanted_by(asks: Sequence[Ask]) -> Wanted:
         ],
         memory_keys=[
             {"task": ask.task, "key": ask.memory_key} for ask in asks if ask.memory_key is not None
+        ],
+        flows=[
+            (ask.task, ask.steps) for ask in asks if ask.task is not None and ask.steps is not None
         ],
         inbox=[ask.row for ask in asks if ask.row is not None],
         ids=sum(ask.ids for ask in asks),

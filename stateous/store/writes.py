@@ -57,6 +57,8 @@ def writes_of(changes: Changes, before: Mapping[str, Before]) -> Iterator[Write]
         [rows.timer_row(timer, parked=timer.token in paused) for timer in changes.timers],
     )
     yield from _parking(changes, before)
+    yield from _counted("flows_save", list(map(rows.flow_row, changes.flows)))
+    yield from _rows("steps_save", map(rows.step_row, changes.steps))
     if changes.held_cleared:
         yield Write("held_clear", {"roots": changes.held_cleared})
     yield from _rows("held_add", (rows.held_row(root, held) for root, held in changes.held))

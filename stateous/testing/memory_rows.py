@@ -14,6 +14,8 @@ from stateous.engine.facts import Ask, ClaimAsk, Facts, Need
 from stateous.engine.family import (
     Entry,
     Family,
+    Flow,
+    FlowStep,
     Held,
     Remembered,
     Settled,
@@ -34,6 +36,8 @@ class MemoryRows:
         self.held: dict[str, list[Held]] = {}
         self.ledger: dict[str, list[Entry]] = {}
         self.memory: dict[tuple[str, str, str], Any] = {}
+        self.flows: dict[int, Flow] = {}
+        self.steps: dict[tuple[int, str], FlowStep] = {}
         self.remembered: dict[str, Remembered] = {}
         self.inbox: dict[int, str] = {}
         """The pending rows of the inbox: the token that each is about."""
@@ -98,7 +102,20 @@ class MemoryRows:
             token = self.inbox[ask.row].lower()
             before = [row for row, its in self.inbox.items() if its.lower() == token]
             facts.inbox[ask.row] = max((row for row in before if row < ask.row), default=None)
+        if ask.task is not None and ask.steps is not None:
+            self._take_flow(facts, ask.task, ask.steps)
         self._reserve(facts, ask.ids)
+
+    def _take_flow(self, facts: Facts, task: int, names: Iterable[str]) -> None:
+        family = facts.family_of_task(task)
+        if family is None:
+            return
+        family.flows.setdefault(task, self.flows.get(task))
+        for (of, name), step in self.steps.items():
+            if of == task and (step.status == "open" or name in names):
+                family.steps.setdefault((task, name), step)
+        for name in names:
+            family.steps.setdefault((task, name), None)
 
     def _used(self, token: str, key: str) -> Used | None:
         for entry in self.ledger[token]:
@@ -146,6 +163,10 @@ class MemoryRows:
             for (token, state, key), value in self.memory.items()
             if (token, state) == (task.token, task.state)
         }
+        if task.id in self.flows:
+            steps = [step for (of, _), step in self.steps.items() if of == task.id]
+            steps.sort(key=lambda step: step.seq)
+            facts.flows[task.id] = (self.flows[task.id], tuple(steps))
 
     def fetch(self, facts: Facts, need: Need) -> None:
         """Read what the engine found that it needs, too."""
@@ -160,6 +181,8 @@ class MemoryRows:
                 self._look_up(facts, token)
         for task in need.tasks:
             self._take_task(facts, task)
+        for task, names in need.flows:
+            self._take_flow(facts, task, names)
         for task, _ in need.grants:
             if task not in self.tasks:
                 continue
@@ -200,6 +223,8 @@ class MemoryRows:
             self.timers[timer.id] = timer
             is_parked = timer.token in changes.parked and timer.status == "pending"
             (self.parked_timers.add if is_parked else self.parked_timers.discard)(timer.id)
+        self.flows.update({flow.task: flow for flow in changes.flows})
+        self.steps.update({(step.task, step.name): step for step in changes.steps})
         for root in changes.held_cleared:
             self.held.pop(root, None)
         for root, held in changes.held:

@@ -7,10 +7,11 @@ from datetime import timedelta
 from typing import Any, NoReturn
 
 from stateous.engine.answers import Answer, Granted, Told
-from stateous.engine.commands import Beat, Claim, Command, Messages
+from stateous.engine.commands import Beat, Checkpoint, Claim, Command, Messages
 from stateous.engine.family import Entry, Token
+from stateous.engine.showing import ShownFlow
 from stateous.model.graph import Graph, parse_graph
-from stateous.model.refusals import Refusal, TaskNotFound, TokenNotFound
+from stateous.model.refusals import Refusal, ResponseNotAwaited, TaskNotFound, TokenNotFound
 from tests.api.graph import GRAPH
 
 
@@ -33,6 +34,16 @@ class EmptyPlane:
             if hasattr(command, "task")
             else TokenNotFound("no such token")
         )
+
+    async def checkpoint(self, command: Checkpoint, *, size: int = 0) -> Answer:
+        return await self.submit(command, size=size)
+
+    async def respond(self, correlation: str, **asked: Any) -> Answer:
+        self.reached.append((correlation, asked))
+        raise ResponseNotAwaited("no such response")
+
+    async def flow(self, token: str) -> ShownFlow:
+        raise TokenNotFound(f"no such token: {token}")
 
     async def tell(self, messages: Sequence[Messages], *, size: int = 0) -> list[Told | Refusal]:
         self.reached.extend(messages)

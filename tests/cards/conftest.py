@@ -25,6 +25,8 @@ delete from stateous.timers;
 delete from stateous.held;
 delete from stateous.memory;
 delete from stateous.claims;
+delete from stateous.flows;
+delete from stateous.steps;
 """
 
 

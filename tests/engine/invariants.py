@@ -73,6 +73,8 @@ class Moment:
                 assert task.claimed_by is None, "only who holds a task is named by it"
             is_parked = task.status == "queued" and token.status == "paused"
             assert (task.id in self.world.parked_tasks) == is_parked
+            assert task.awaiting is None or task.status == "waiting"
+            self._check_flow(token, task)
         for timer in pending:
             assert (timer.state, timer.visit) == (token.state, token.visit)
             assert (timer.id in self.world.parked_timers) == (token.status == "paused")
@@ -80,6 +82,19 @@ class Moment:
             assert not open_tasks
             assert not pending
             assert not any(where[0] == token.token for where in self.world.memory)
+
+    def _check_flow(self, token: Token, task: Task) -> None:
+        steps = {name: s for (of, name), s in self.world.steps.items() if of == task.id}
+        flow = self.world.flows.get(task.id)
+        assert flow is not None or not steps
+        opened = [step.name for step in steps.values() if step.status == "open"]
+        assert len(opened) <= 1, "one step is open at a time"
+        if task.awaiting is not None and token.status == "active":
+            awaited = [steps[name].status for name in task.awaiting]
+            assert "open" in awaited, "who waits for steps that have ended is queued"
+        for timer in self.pending[token.token]:
+            if timer.kind == "deadline" and timer.visit == task.visit and timer.state == task.state:
+                assert timer.step in opened, "what has ended has no deadline"
 
     def _check_family(self, token: Token) -> None:
         live = [child for child in self.children[token.token] if child.status in LIVE_TOKEN]

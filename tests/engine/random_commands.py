@@ -9,6 +9,7 @@ import msgspec
 
 from stateous.engine.commands import (
     Cancel,
+    Checkpoint,
     Command,
     EndLease,
     Fire,
@@ -19,6 +20,7 @@ from stateous.engine.commands import (
     Pause,
     Release,
     Report,
+    Respond,
     Resume,
     SetMemory,
     Start,
@@ -41,7 +43,7 @@ SUPERVISORS = ("one", "two")
 
 def random_command(chance: Chance, world: World) -> Command:
     """One command of any kind."""
-    kind = chance.one(range(24))
+    kind = chance.one(range(30))
     if kind == 0 or (kind < 12 and not _live(world)):
         name = likely(chance, [f"N{len(world.tokens)}"], IDS)
         return Start(name, likely(chance, CONTEXTS, ODD_CONTEXTS) or {})
@@ -49,7 +51,45 @@ def random_command(chance: Chance, world: World) -> Command:
         return _fire(chance, world)
     if kind < 15:
         return random_report(chance, world)
-    return _steering(chance, world) if kind < 19 else _other(chance, world)
+    if kind < 19:
+        return _steering(chance, world)
+    return _other(chance, world) if kind < 24 else random_step(chance, world)
+
+
+def random_step(chance: Chance, world: World) -> Checkpoint | Respond:
+    """A step of a routine, or a response to one; most often it fits."""
+    asked = [step for step in world.steps.values() if step.correlation or step.answered]
+    if asked and happens(chance, 1, 2):
+        step = chance.one(asked)
+        known = [each for each in (step.correlation, step.answered) if each]
+        return Respond(
+            task=step.task,
+            step=step.name,
+            correlation=likely(chance, known, ["nobody"]),
+            status=chance.one(("completed", "completed", "failed", "progress")),  # pyright: ignore[reportArgumentType]
+            payload=chance.one((None, 1)),
+            message=chance.one((None, "so far")),
+        )
+    task, attempt = _task(chance, world)
+    flow = world.flows.get(task)
+    now = 0 if flow is None else flow.revision
+    revision = likely(chance, [now], [now + 1, max(now - 1, 0)])
+    name = chance.one(("a", "b", "c"))
+    kinds = (("step", "done"), ("step", "faulted"), ("response", "open"), ("response", "open"))
+    kind, status = chance.one((*kinds, ("response", "faulted")))
+    return Checkpoint(
+        task=task,
+        attempt=attempt or 1,
+        revision=revision,
+        name=name,
+        kind=kind,  # pyright: ignore[reportArgumentType]
+        status=status,  # pyright: ignore[reportArgumentType]
+        result=chance.one((None, 1)),
+        message="no ink" if status == "faulted" else None,
+        correlation=f"{task}.{now}" if status == "open" else "",
+        timeout=chance.one((None, "1h")) if status == "open" else None,
+        on_lost=chance.one(("resume", "fail", "keep")),  # pyright: ignore[reportArgumentType]
+    )
 
 
 def random_report(chance: Chance, world: World) -> Report:
@@ -74,7 +114,15 @@ def random_report(chance: Chance, world: World) -> Report:
         attempt=attempt,
         supervisor=likely(chance, names, [None, *SUPERVISORS]),
         id=_id(chance, "r"),
+        awaiting=_awaiting(chance, world, task) if kind == "waiting" else (),
+        final=kind == "failed" and happens(chance, 1, 4),
     )
+
+
+def _awaiting(chance: Chance, world: World, task: int) -> tuple[str, ...]:
+    """Steps of the task to wait for; mostly some if there are some."""
+    names = [name for of, name in world.steps if of == task]
+    return () if not names or happens(chance, 1, 3) else (likely(chance, names, ["nothing"]),)
 
 
 def random_messages(chance: Chance, world: World) -> Messages:

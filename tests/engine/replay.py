@@ -39,7 +39,7 @@ class Replayed:
                 self.status = kind
             case "resumed":
                 self.status = "active"
-            case "task_queued" | "task_retrying":
+            case "task_queued" | "task_retrying" | "task_resumed":
                 self.tasks[data["task"]] = "queued"
                 self.attempts.setdefault(data["task"], 0)
             case "task_claimed":
@@ -54,9 +54,14 @@ class Replayed:
                     "event_dropped",
                     "event_rejected",
                     "event_replayed",
+                    "flow_failed",
                     "memory_deleted",
                     "memory_set",
                     "note",
+                    "response_awaited",
+                    "response_received",
+                    "step_done",
+                    "step_faulted",
                     "timer_fired",
                     "timer_set",
                 }, kind

@@ -4,8 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from stateous.engine.answers import Answer, Done, Moved, Started
-from stateous.engine.commands import Command, Fire, Message, Note, Report, SetMemory, Start
+from stateous.engine.answers import Answer, Checkpointed, Done, Moved, Responded, Started
+from stateous.engine.commands import (
+    Checkpoint,
+    Command,
+    Fire,
+    Message,
+    Note,
+    Report,
+    Respond,
+    SetMemory,
+    Start,
+)
 from stateous.engine.lifecycles import LIVE_TOKEN
 from stateous.model.refusals import (
     AttemptOver,
@@ -15,6 +25,10 @@ from stateous.model.refusals import (
     InvalidPayload,
     InvalidTokenId,
     Refusal,
+    ResponseNotAwaited,
+    StaleRevision,
+    StepDoneAlready,
+    StepOpen,
     TaskNotFound,
     TaskNotHeld,
     TokenNotActive,
@@ -34,6 +48,10 @@ WITHOUT_A_TRACE = (
     InvalidContext,
     InvalidPayload,
     InvalidTokenId,
+    ResponseNotAwaited,
+    StaleRevision,
+    StepDoneAlready,
+    StepOpen,
     TaskNotFound,
     TaskNotHeld,
     TokenNotFound,
@@ -44,6 +62,8 @@ OF_TASKS = (TaskNotFound, AttemptOver, TaskNotHeld)
 EXPECTED: dict[type[Any], tuple[type[Any], ...]] = {
     Start: (Started, InvalidTokenId, InvalidContext),
     Fire: (Moved, TokenNotFound, TokenNotActive, EventNotAllowed, InvalidPayload),
+    Checkpoint: (Checkpointed, *OF_TASKS, StaleRevision, StepOpen, StepDoneAlready),
+    Respond: (Responded, ResponseNotAwaited),
     Report: (Moved, *OF_TASKS, InvalidContext, InvalidPayload, EventNotAllowed),
 }
 OF_OTHERS = (Moved, Done, TokenNotFound, TokenNotActive, ChildToken, *OF_TASKS)
@@ -55,6 +75,8 @@ class Walk:
     def __init__(self, graph: Json) -> None:
         self.world = World(graph)
         self._ended: dict[str, Any] = {}
+        self._results: dict[tuple[int, str], Any] = {}
+        self._revisions: dict[int, int] = {}
         self._used: set[tuple[str, str]] = set()
         for token in ("T", "U"):
             self.world.start(token, a=1)
@@ -131,6 +153,20 @@ class Walk:
                 now = (token.state, token.visit, token.status, token.context)
                 assert self._ended.setdefault(name, now) == now
                 self._check_end(name)
+
+        self._check_flows()
+
+    def _check_flows(self) -> None:
+        """A flow's revision never goes back, and what a step came to first stays."""
+        for task, flow in self.world.flows.items():
+            assert flow.revision >= self._revisions.get(task, 0)
+            self._revisions[task] = flow.revision
+        for place, step in self.world.steps.items():
+            if step.status == "done":
+                done = (step.result, step.completed_at)
+                assert self._results.setdefault(place, done) == done
+            else:
+                assert place not in self._results
 
     def _check_end(self, name: str) -> None:
         """Behind its end, a ledger has rejected events, and those dropped in the resume that ended it."""

@@ -86,6 +86,7 @@ class World(MemoryStore):
         ledger = {token: list(entries) for token, entries in self.ledger.items()}
         held = {root: list(held) for root, held in self.held.items()}
         memory, remembered = dict(self.memory), dict(self.remembered)
+        flows, steps = dict(self.flows), dict(self.steps)
         return (
             dict(self.tokens),
             dict(self.tasks),
@@ -94,6 +95,8 @@ class World(MemoryStore):
             held,
             memory,
             remembered,
+            flows,
+            steps,
         )
 
     def twin(self) -> World:
@@ -107,6 +110,8 @@ class World(MemoryStore):
             twin.held,
             twin.memory,
             twin.remembered,
+            twin.flows,
+            twin.steps,
         ) = self.moment()
         twin.parked_tasks, twin.parked_timers = set(self.parked_tasks), set(self.parked_timers)
         return twin

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from stateous.api import about, shapes, tasks, testing, tokens
+from stateous.api import about, flows, shapes, tasks, testing, tokens
 from stateous.api.refusals import STATUS
 from stateous.client.errors import BY_CODE
 from stateous.model.sentences import SENTENCES
@@ -22,7 +22,7 @@ PAGES = [
     *sorted((ROOT / "docs").glob("*.md")),
 ]
 SOURCES = ("stateous", "supervisor")
-HANDLERS = [*tokens.ROUTES, *tasks.ROUTES, *about.ROUTES, *testing.ROUTES]
+HANDLERS = [*tokens.ROUTES, *tasks.ROUTES, *flows.ROUTES, *about.ROUTES, *testing.ROUTES]
 
 
 def sources(*folders: str) -> Iterator[str]:
@@ -67,6 +67,7 @@ def test_each_route_is_in_the_docs(handler: object) -> None:
     for path in getattr(handler, "paths"):  # noqa: B009 - Litestar's handlers are hard to type
         shown = path.replace("{token:str}", "{id}").replace("{task:str}", "{id}")
         shown = shown.replace("{event:str}", "{event}")
+        shown = shown.replace("{correlation:str}", "{correlation}")
         for method in getattr(handler, "http_methods"):  # noqa: B009
             assert f"`{method} {shown}`" in DOCS["http.md"]
 
@@ -76,7 +77,7 @@ def test_each_route_is_in_the_docs(handler: object) -> None:
 )
 def test_each_field_of_a_body_and_of_an_answer_is_in_the_docs(shape: type[msgspec.Struct]) -> None:
     for field in msgspec.structs.fields(shape):
-        assert re.search(rf"`[^`]*\b{field.name}\b[^`]*`", DOCS["http.md"]), field.name
+        assert re.search(rf"`[^`]*\b{field.encode_name}\b[^`]*`", DOCS["http.md"]), field
 
 
 def test_each_parameter_of_a_route_is_in_the_docs() -> None:

@@ -27,7 +27,8 @@ SEEDS = random.sample(range(10**9), 400) if DEEP else range(40)
 STEPS = ("one", "one", "one", "several", "messages", "claim", "work", "work", "later")
 
 TRUNCATE = """
-truncate stateous.tokens, stateous.tasks, stateous.timers, stateous.held, stateous.memory, stateous.ledger
+truncate stateous.tokens, stateous.tasks, stateous.timers, stateous.held, stateous.memory, stateous.ledger, stateous.flows,
+    stateous.steps
 """
 
 Row = dict[str, Any]
@@ -56,6 +57,8 @@ async def write_world(database: Database, store: Store, world: World) -> None:
         new_tasks=list(world.tasks.values()),
         new_timers=list(world.timers.values()),
         held=[(root, held) for root, every in world.held.items() for held in every],
+        flows=list(world.flows.values()),
+        steps=list(world.steps.values()),
         memory=[(*where, value) for where, value in world.memory.items()],
     )
     await write(store, changes)

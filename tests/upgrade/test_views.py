@@ -39,7 +39,10 @@ FIRST = [
     "update control_plane set epoch = 7, structure = 's', checksum = 'c', graph = '{}'",
 ]
 
-KEPT = ("select * from ledger order by token, seq", "select * from tasks")
+KEPT = (
+    "select token, seq, at, kind, key, data from ledger order by token, seq",
+    "select id, token, queue, state, visit, status, attempt, claimed_by, lease_until, queued_at from tasks",
+)
 
 
 async def test_a_database_of_the_first_version_gets_the_views(

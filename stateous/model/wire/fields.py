@@ -26,6 +26,11 @@ MOST_IN_A_LIST: Final = 1000
 LONGEST_WAIT: Final = 60
 LONGEST_ADVANCE: Final = int(LONGEST.total_seconds())
 
+LONGEST_STEP: Final = 128
+
+StepKind = Literal["step", "response"]
+OnLost = Literal["resume", "fail", "keep"]
+ResponseStatus = Literal["completed", "failed", "progress"]
 MessageKind = Literal["report", "note", "memory"]
 
 _SHOWN: Final = 128
@@ -178,6 +183,93 @@ def attempt(body: Body, refusal: type[Refusal], *, largest: int | None = None) -
     if not is_integer(value) or value < 1 or (largest is not None and value > largest):
         raise refusal("'attempt' is an integer from 1" + (" to 2^63-1" if largest else ""))
     return value
+
+
+def revision(body: Body) -> int:
+    """`revision`: that of a flow, 0 to 2^63-1. Raises InvalidArgument."""
+    value: Any = body.fields.get("revision")
+    if not is_integer(value) or not 0 <= value <= LARGEST_INTEGER:
+        raise InvalidArgument("'revision' is an integer from 0 to 2^63-1")
+    return value
+
+
+def step_name(body: Body) -> str:
+    """`name` of a step: 1 to 128 characters. Raises InvalidArgument."""
+    value = text(body, "name", InvalidArgument)
+    if not 1 <= len(value) <= LONGEST_STEP:
+        raise InvalidArgument(f"'name' has 1 to {LONGEST_STEP} characters")
+    body.refuse_nul(value, "'name'", InvalidArgument)
+    return value
+
+
+def step_kind(body: Body) -> StepKind:
+    """`kind` of a step. Raises InvalidBody."""
+    match body.fields.get("kind"):
+        case "step" | "response" as kind:
+            return kind
+        case _:
+            raise InvalidBody("'kind' of a step is 'step' or 'response'")
+
+
+def on_lost(body: Body) -> OnLost:
+    """`on_lost`: what a response does when nobody waits for it any more; `resume` if absent. Raises InvalidBody."""
+    match body.fields.get("on_lost"):
+        case None:
+            return "resume"
+        case "resume" | "fail" | "keep" as told:
+            return told
+        case _:
+            raise InvalidBody("'on_lost' is 'resume', 'fail' or 'keep'")
+
+
+def response_status(body: Body) -> ResponseStatus:
+    """`status` of a response. Raises InvalidBody."""
+    match body.fields.get("status"):
+        case "completed" | "failed" | "progress" as status:
+            return status
+        case _:
+            raise InvalidBody("'status' of a response is 'completed', 'failed' or 'progress'")
+
+
+def flag(body: Body, name: str) -> bool:
+    """True or false; absent and null are false. Raises InvalidBody."""
+    value = body.fields.get(name)
+    if value is not None and not isinstance(value, bool):
+        raise InvalidBody(f"'{name}' is true or false, not {kind_of(value)}")
+    return bool(value)
+
+
+def message(body: Body) -> str | None:
+    """`message`: a text for people, kept with U+FFFD for each NUL; None if there is none. Raises InvalidBody."""
+    if body.fields.get("message") is None:
+        return None
+    return text(body, "message", InvalidBody).replace("\0", "\ufffd")
+
+
+def timeout(body: Body) -> str | None:
+    """`timeout`: how long a response is awaited, None: for ever. Raises InvalidBody."""
+    if body.fields.get("timeout") is None:
+        return None
+    value = text(body, "timeout", InvalidBody)
+    try:
+        parse_duration(value)
+    except ValueError as fault:
+        raise InvalidBody(f"'timeout': {fault}") from None
+    return value
+
+
+def awaiting(body: Body) -> tuple[str, ...]:
+    """`awaiting`: the steps that a task waits for, at most 1000; null and absent are none. Raises InvalidBody."""
+    if body.fields.get("awaiting") is None:
+        return ()
+    names = _list(body, "awaiting")
+    for name in names:
+        if not isinstance(name, str) or not 1 <= len(name) <= LONGEST_STEP:
+            raise InvalidBody(f"'awaiting' is a list of strings of 1 to {LONGEST_STEP} characters")
+    if len(names) > MOST_IN_A_LIST:
+        raise InvalidBody(f"'awaiting' has at most {MOST_IN_A_LIST} entries")
+    body.refuse_nul(names, "'awaiting'", InvalidBody)
+    return tuple(dict.fromkeys(names))
 
 
 def text(body: Body, name: str, refusal: type[Refusal]) -> str:

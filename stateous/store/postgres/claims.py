@@ -79,11 +79,12 @@ class Claims:
         supervisors = supervisors_of(asks)
         async with connection.pipeline():
             epoch_read = await run(connection, "epoch_read")
-            families, memory = await self._read_tasks(connection, ids)
+            families, memory, flows = await self._read_tasks(connection, ids)
             remembered = await run(connection, "remembered_read", {"supervisors": supervisors})
         gathered.add_families(await families.fetchall(), locked=None)
         gathered.add_ready(ids)
         gathered.add_memory(ids, await memory.fetchall())
+        gathered.add_whole_flows(await flows.fetchall())
         gathered.add_remembered(await remembered.fetchall())
         row = await epoch_read.fetchone()
         epoch, xid = row or (-1, "0")
@@ -112,10 +113,11 @@ class Claims:
             locked = await (await run(connection, "ready_lock", rows_text(demand))).fetchall()
         return sorted({row[1] for row in locked}), looked
 
-    async def _read_tasks(self, connection: Connection, ids: list[int]) -> tuple[Any, Any]:
+    async def _read_tasks(self, connection: Connection, ids: list[int]) -> tuple[Any, Any, Any]:
         families = await run(connection, "families_read", {"tokens": [], "tasks": ids})
         memory = await run(connection, "memory_read", {"tasks": ids})
-        return families, memory
+        flows = await run(connection, "flows_read", {"tasks": ids})
+        return families, memory, flows
 
     async def _fetch(self, connection: Connection, gathered: Gathered, need: Need) -> None:
         """Lock and read what a supervisor was given before; waits briefly, for it is its own."""
@@ -124,8 +126,9 @@ class Claims:
             await run(connection, "limit_set", {"limit": str(round(BRIEFLY * 1000))})
             await run(connection, "families_wait", {"tokens": [], "tasks": ids})
             await run(connection, "tasks_wait", {"tasks": ids})
-            families, memory = await self._read_tasks(connection, ids)
+            families, memory, flows = await self._read_tasks(connection, ids)
             tasks = await run(connection, "tasks_read", {"tasks": ids})
         gathered.add_families(await families.fetchall(), locked=None)
         gathered.add_tasks(await tasks.fetchall())
         gathered.add_memory(ids, await memory.fetchall())
+        gathered.add_whole_flows(await flows.fetchall())

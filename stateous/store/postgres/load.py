@@ -70,7 +70,7 @@ class Load:
 
     async def fetch(self, connection: Connection, gathered: Gathered, need: Need) -> None:
         """Bring what a decision needs on top, in the same transaction. Raises psycopg.Error."""
-        wanted = Wanted(tokens=need.tokens, tasks=need.tasks, ids=need.ids)
+        wanted = Wanted(tokens=need.tokens, tasks=need.tasks, flows=need.flows, ids=need.ids)
         wanted.new = sorted(need.free)
         ids = self.leftovers.take(need.ids)
         gathered.offer_ids(ids)
@@ -116,6 +116,8 @@ class Load:
         if wanted.memory_keys:
             values = rows_text(wanted.memory_keys)
             sent["memory_keys"] = await run(connection, "memory_keys_read", values)
+        if wanted.flows:
+            sent["flows"] = await run(connection, "flows_find", rows_text(wanted.flows))
         if wanted.new:
             sent["new"] = await run(connection, "new_ids_find", {"ids": wanted.new})
         if wanted.inbox:
@@ -147,6 +149,8 @@ async def _gather(
         gathered.add_keys(wanted, await reads["keys"].fetchall())
     if "memory_keys" in reads:
         gathered.add_memory_keys(wanted, await reads["memory_keys"].fetchall())
+    if "flows" in reads:
+        gathered.add_flows(wanted, await reads["flows"].fetchall())
     if "new" in reads:
         unreserved: set[str] = set()
         if "new" in locks:

@@ -42,6 +42,9 @@ class Load:
         if wanted.memory_keys:
             there = run(connection, "memory_keys_read", rows_text(wanted.memory_keys))
             gathered.add_memory_keys(wanted, there)
+        if wanted.flows:
+            found = run(connection, "flows_find", rows_text(wanted.flows))
+            gathered.add_flows(wanted, found)
         if wanted.new:
             found = run(connection, "new_ids_find", {"ids": wanted.new})
             gathered.add_taken(found, asked=wanted.tokens, unreserved=())
@@ -58,7 +61,7 @@ class Load:
 
     def fetch(self, connection: sqlite3.Connection, gathered: Gathered, need: Need) -> None:
         """Bring what a decision needs on top."""
-        wanted = Wanted(tokens=need.tokens, tasks=need.tasks, ids=need.ids)
+        wanted = Wanted(tokens=need.tokens, tasks=need.tasks, flows=need.flows, ids=need.ids)
         wanted.new = sorted(need.free)
         self.read(connection, gathered, wanted)
         gathered.add_needed_tokens(need)

@@ -197,6 +197,7 @@ class Writer:
         gathered.add_families(run(self._open, "families_read", asked), locked=None)
         gathered.add_tasks(run(self._open, "tasks_read", {"tasks": ids}))
         gathered.add_memory(ids, run(self._open, "memory_read", {"tasks": ids}))
+        gathered.add_whole_flows(run(self._open, "flows_read", {"tasks": ids}))
 
     def _save(self, changes: Changes, gathered: Gathered) -> None:
         try:

@@ -1,0 +1,225 @@
+"""Checkpoints: what a routine has done of its work is written down step by step (docs/http.md)."""
+
+from __future__ import annotations
+
+import copy
+from datetime import datetime
+from typing import Final
+
+from stateous.engine.answers import Answer, Checkpointed
+from stateous.engine.commands import Checkpoint
+from stateous.engine.draft import Draft
+from stateous.engine.family import Document, Flow, FlowStep, Task, Timer, Token
+from stateous.engine.lifecycles import STEP, check_move
+from stateous.model.durations import parse_duration
+from stateous.model.refusals import (
+    AttemptOver,
+    FlowUnreadable,
+    StaleRevision,
+    StepDoneAlready,
+    StepOpen,
+    TaskNotHeld,
+)
+
+SCHEMA_VERSION: Final = 1
+"""In which form flows are kept; one that was written in another is refused, never taken for none."""
+
+DEADLINE: Final = "deadline"
+
+
+def checkpoint(draft: Draft, command: Checkpoint) -> Answer:
+    """Write one step of the routine that has the task; a repeat of the last one is answered as that was.
+
+    Raises AttemptOver, TaskNotHeld, FlowUnreadable, StaleRevision, StepOpen and StepDoneAlready.
+    """
+    task = _held_task(draft, command)
+    flow = readable_flow(draft, task.id)
+    step = draft.flow_steps(task.id, [command.name])[command.name]
+    if flow is not None and step is not None and _is_repeat(command, flow, step):
+        return _answer(command, step)
+    now = 0 if flow is None else flow.revision
+    if command.revision != now:
+        msg = f"the flow of task {task.id} is at revision {now}, not at {command.revision}"
+        raise StaleRevision(msg)
+    _check_order(draft, command, step)
+    flow = turned(draft, flow or new_flow(draft, task), message=command.message)
+    written = _written(draft, command, flow, step)
+    _record(draft, task, command, written)
+    return _answer(command, written)
+
+
+def _held_task(draft: Draft, command: Checkpoint) -> Task:
+    task = draft.task(command.task)
+    if command.attempt < task.attempt:
+        msg = (
+            f"attempt {command.attempt} of task {task.id} is over: it is on attempt {task.attempt}"
+        )
+        raise AttemptOver(msg)
+    if command.attempt > task.attempt:
+        msg = (
+            f"task {task.id} has no attempt {command.attempt} yet: it is on attempt {task.attempt}"
+        )
+        raise TaskNotHeld(msg)
+    if task.status != "claimed":
+        msg = f"no supervisor works on task {task.id} now: it is {task.status}"
+        raise TaskNotHeld(msg)
+    if command.supervisor not in {None, task.claimed_by}:
+        msg = f"task {task.id} is not held by '{command.supervisor}'"
+        raise TaskNotHeld(msg)
+    return task
+
+
+def readable_flow(draft: Draft, task: int) -> Flow | None:
+    """The task's flow, None as long as it has none. Raises FlowUnreadable."""
+    flow = draft.flow(task)
+    if flow is not None:
+        check_readable(flow)
+    return flow
+
+
+def check_readable(flow: Flow) -> None:
+    """Raise FlowUnreadable for a flow that is kept in a form that is not known here."""
+    if not is_readable(flow):
+        msg = (
+            f"the flow of task {flow.task} is kept in form {flow.schema_version}, "
+            f"and this version of Stateous knows form {SCHEMA_VERSION} only"
+        )
+        raise FlowUnreadable(msg)
+
+
+def is_readable(flow: Flow) -> bool:
+    """Whether this version of Stateous knows the form that the flow is kept in."""
+    return flow.schema_version == SCHEMA_VERSION
+
+
+def _is_repeat(command: Checkpoint, flow: Flow, step: FlowStep) -> bool:
+    """Whether it was accepted before, and nothing came after it but, at most, the response that it opened."""
+    since = flow.revision - step.revision
+    has_ended_since = since == 1 and step.kind == "response" and step.status != "open"
+    was = "open" if has_ended_since else step.status
+    return (
+        (since == 0 or has_ended_since)
+        and (step.attempt, step.kind, was) == (command.attempt, command.kind, command.status)
+        and step.revision == command.revision + 1
+    )
+
+
+def _check_order(draft: Draft, command: Checkpoint, step: FlowStep | None) -> None:
+    """Raise StepOpen or StepDoneAlready: one step after the other, and each is done once."""
+    opened = draft.open_step(command.task)
+    ends_it = (
+        opened is not None
+        and opened.name == command.name
+        and opened.kind == command.kind
+        and command.status == "faulted"
+    )
+    if opened is not None and not ends_it:
+        msg = f"the step '{opened.name}' of task {command.task} is open: nothing else can begin before it ends"
+        raise StepOpen(msg)
+    if step is not None and step.status == "done":
+        msg = f"the step '{command.name}' of task {command.task} is done: its first result stays"
+        raise StepDoneAlready(msg)
+
+
+def new_flow(draft: Draft, task: Task) -> Flow:
+    """The flow of a routine that begins."""
+    return first_flow(task, draft.token(task.token), at=draft.at)
+
+
+def first_flow(task: Task, token: Token, *, at: datetime) -> Flow:
+    """The flow of a routine that has done nothing yet; nothing has changed its token's context in this visit."""
+    return Flow(
+        task=task.id,
+        token=task.token,
+        schema_version=SCHEMA_VERSION,
+        revision=0,
+        input=token.context,
+        last_message=None,
+        message_at=None,
+        created_at=token.entered_at,
+        updated_at=at,
+    )
+
+
+def turned(draft: Draft, flow: Flow, *, message: str | None, by: int = 1) -> Flow:
+    """The flow with its next revision (`by` 0: the same one), and the message as its last one if there is one."""
+    flow = copy.copy(flow)
+    flow.revision += by
+    flow.updated_at = draft.at
+    if message is not None:
+        flow.last_message = message
+        flow.message_at = draft.at
+    draft.write_flow(flow)
+    return flow
+
+
+def _written(draft: Draft, command: Checkpoint, flow: Flow, step: FlowStep | None) -> FlowStep:
+    if step is not None:
+        check_move(STEP, step.status, command.status)
+    is_open = command.status == "open"
+    written = FlowStep(
+        task=command.task,
+        name=command.name,
+        seq=flow.revision if step is None else step.seq,
+        kind=command.kind,
+        status=command.status,
+        result=command.result if command.status == "done" else None,
+        correlation=command.correlation if is_open else None,
+        answered=None if step is None else step.answered,
+        message=command.message,
+        child=None,
+        on_lost=command.on_lost if command.kind == "response" else None,
+        attempt=command.attempt,
+        revision=flow.revision,
+        opened_at=draft.at if step is None or step.status != "open" else step.opened_at,
+        completed_at=draft.at if command.status == "done" else None,
+    )
+    draft.write_step(written)
+    return written
+
+
+def _record(draft: Draft, task: Task, command: Checkpoint, step: FlowStep) -> None:
+    data: Document = {"task": task.id, "step": step.name}
+    match step.status:
+        case "open":
+            data["correlation"] = step.correlation
+            if command.timeout is not None:
+                data["due_at"] = _set_deadline(draft, task, step.name, command.timeout).due_at
+            draft.record(task.token, "response_awaited", data)
+        case "done":
+            draft.record(task.token, "step_done", data)
+        case _:
+            cancel_deadline(draft, task.token, step.name)
+            data["message"] = step.message
+            draft.record(task.token, "step_faulted", data)
+
+
+def _set_deadline(draft: Draft, task: Task, step: str, timeout: str) -> Timer:
+    timer = Timer(
+        id=draft.new_id(),
+        token=task.token,
+        state=task.state,
+        visit=task.visit,
+        event=DEADLINE,
+        payload={"timeout": timeout},
+        kind=DEADLINE,
+        status="pending",
+        set_at=draft.at,
+        due_at=draft.at + parse_duration(timeout),
+        step=step,
+    )
+    draft.add_timer(timer)
+    return timer
+
+
+def cancel_deadline(draft: Draft, token: str, step: str) -> None:
+    """The step is awaited no longer."""
+    for timer in draft.pending_timers(token):
+        if timer.kind == DEADLINE and timer.step == step:
+            draft.edit_timer(timer, status="cancelled")
+
+
+def _answer(command: Checkpoint, step: FlowStep) -> Checkpointed:
+    if command.status != "open":
+        return Checkpointed(step.revision)
+    return Checkpointed(step.revision, step.correlation or step.answered)
