@@ -54,7 +54,7 @@ def said(reply: Reply) -> tuple[int, str]:
 
 async def test_steps_are_kept_and_the_next_attempt_is_told(served: Served) -> None:
     task = await claimed_task(served)
-    results = [None, 0, False, "", [], {"a": 1.0, "b": 2**70}]
+    results: list[Any] = [None, 0, False, "", [], {"a": 1.0, "b": 2**70}]
     for revision, result in enumerate(results):
         reply = await step(served, task, f"s{revision}", revision=revision, result=result)
         assert (reply.status, reply.json) == (200, {"revision": revision + 1})
@@ -76,7 +76,7 @@ async def test_steps_are_kept_and_the_next_attempt_is_told(served: Served) -> No
 
 async def test_a_step_is_checked_in_order(served: Served) -> None:
     task = await claimed_task(served)
-    for fields, code in (
+    wrong: tuple[tuple[dict[str, Any], str], ...] = (
         ({"supervisor": ""}, "invalid_argument"),
         ({"attempt": None}, "invalid_argument"),
         ({"attempt": 0}, "invalid_argument"),
@@ -98,7 +98,8 @@ async def test_a_step_is_checked_in_order(served: Served) -> None:
         ({"faulted": True, "result": 1}, "invalid_body"),
         ({"kind": "response", "result": 1}, "invalid_body"),
         ({"result": ["\0"]}, "invalid_payload"),
-    ):
+    )
+    for fields, code in wrong:
         assert said(await step(served, task, **{"name": "charge", **fields})) == (422, code), fields
     assert said(await step(served, 999)) == (404, "task_not_found")
     assert said(await step(served, task, attempt=2)) == (409, "task_not_held")
