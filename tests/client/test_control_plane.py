@@ -8,13 +8,17 @@ from typing import Any
 
 import pytest
 
-from stateous.client import AsyncClient, Client
+from stateous.client import AsyncClient, Client, calls
+from stateous.client.answers import Checkpointed, GrantFlow, Responded
 from stateous.model.refusals import (
     EventNotAllowed,
     InvalidContext,
     InvalidPayload,
     InvalidTokenId,
     Refusal,
+    ResponseNotAwaited,
+    StaleRevision,
+    StepOpen,
     TaskNotFound,
     TaskNotHeld,
     TokenNotActive,
@@ -103,3 +107,36 @@ async def test_a_key_is_the_same_key_for_both_clients(database: Database) -> Non
                 return other.fire("A", "submitted", key="é 😀").duplicate
 
         assert await asyncio.to_thread(again)
+
+
+async def test_a_routine_writes_steps_and_somebody_answers(ask: Ask) -> None:
+    await ask("start", "A", {"title": "x"})
+    (grant,) = await ask("send", calls.claim("box", ["draft"], "r"))
+    assert grant.flow == GrantFlow(revision=0)
+    more = {"attempt": grant.attempt, "supervisor": "box"}
+    done = await ask("checkpoint", grant.task, "charge", revision=0, result={"n": 2**70}, **more)
+    assert done == Checkpointed(1)
+    fields: calls.StepFields = {"timeout": "2h", "supervisor": "box"}
+    label = calls.checkpoint(grant.task, "label", "response", fields, attempt=1, revision=1)
+    opened = await ask("send", label)
+    assert opened.correlation is not None
+    with pytest.raises(StepOpen):
+        await ask("checkpoint", grant.task, "other", revision=2, **more)
+    await ask("report", grant.task, awaiting=["label"], supervisor="box")
+    await ask("respond", opened.correlation, status="progress", message="printing")
+    answered = await ask("respond", opened.correlation, {"url": "u"})
+    assert answered == Responded("A", "draft", "label", duplicate=False)
+    assert (await ask("respond", opened.correlation)).duplicate
+    for odd in ("nobody", "", "a/b", "\ud800"):
+        with pytest.raises(ResponseNotAwaited):
+            await ask("respond", odd)
+    flow = await ask("flow", "A")
+    assert (flow.revision, flow.status_name, flow.last_message) == (3, "Running", "printing")
+    assert flow.steps["label"].result_json == '{"url":"u"}'
+    (again,) = await ask("send", calls.claim("box", ["draft"], "r2"))
+    assert again.flow is not None
+    assert again.flow.steps["charge"].result == {"n": 2**70}
+    with pytest.raises(StaleRevision):
+        await ask("checkpoint", again.task, "x", attempt=2, revision=1)
+    failed = await ask("report", again.task, error="stolen", final=True, attempt=2)
+    assert failed.status == "failed"

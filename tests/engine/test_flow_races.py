@@ -102,7 +102,11 @@ class Race:
         if action == "cancels" and self.chance.random() < 0.9:
             return
         task, revision = self.task, self.revision
+        was_paused = self.world.tokens["T"].status == "paused"
+        seq = self.world.tokens["T"].seq
         getattr(self, action)()
+        if was_paused and self.world.tokens["T"].status == "paused":
+            assert "task_resumed" not in self.world.kinds("T", after=seq), "a pause stops it"
         self.check(task, revision)
 
     def check(self, task: Task, revision: int) -> None:
