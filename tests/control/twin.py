@@ -7,10 +7,11 @@ from typing import TypeVar
 
 import msgspec
 
-from stateous.engine.answers import Granted, Told
+from stateous.engine.answers import Grant, Granted, Told
 from stateous.engine.batch import Batch
 from stateous.engine.claiming import ClaimBatch
 from stateous.engine.commands import (
+    Checkpoint,
     Claim,
     Command,
     EndLease,
@@ -20,6 +21,7 @@ from stateous.engine.commands import (
     Note,
     Release,
     Report,
+    Respond,
     SetMemory,
 )
 from stateous.engine.family import Entry
@@ -71,9 +73,7 @@ class Twin:
         assert not batch.faults
         mine, other = batch.answers[0], self.world.claim_together([claim])[0]
         assert isinstance(mine, Granted)
-        assert [msgspec.structs.replace(grant, task=0) for grant in mine.grants] == [
-            msgspec.structs.replace(grant, task=0) for grant in other
-        ]
+        assert list(map(_without_numbers, mine.grants)) == list(map(_without_numbers, other))
 
     def pass_time(self, seconds: float) -> None:
         """Let time pass in both."""
@@ -138,13 +138,22 @@ class Twin:
 
     def _own(self, command: Own) -> Own:
         match command:
-            case Report() | Note() | SetMemory() | Release() | EndLease():
+            case (
+                Report() | Checkpoint() | Respond() | Note() | SetMemory() | Release() | EndLease()
+            ):
                 return msgspec.structs.replace(command, task=self._own_task(command.task))
             case _:
                 return command
 
     def _own_task(self, task: int) -> int:
         return self.task_ids.get(task, task + 10**9)
+
+
+def _without_numbers(grant: Grant) -> Grant:
+    """The grant without the numbers of its task: each side has its own."""
+    flow = None if grant.flow is None else msgspec.structs.replace(grant.flow, task=0)
+    steps = tuple(msgspec.structs.replace(step, task=0) for step in grant.steps)
+    return msgspec.structs.replace(grant, task=0, flow=flow, steps=steps)
 
 
 def _compare_answers(command: Command, mine: object, other: object) -> None:
