@@ -30,6 +30,8 @@ create table steps (
     revision     bigint not null check (revision >= seq),
     opened_at    timestamptz not null,
     completed_at timestamptz check ((completed_at is not null) = (status = 'done')),
+    fault        text check (fault is null or (status = 'faulted' and fault in ('failed', 'deadline'))),
+    failures     bigint check ((failures is null) = (fault is null)),
     primary key (task, name)
 ) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02);
 

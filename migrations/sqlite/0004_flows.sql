@@ -28,6 +28,8 @@ create table steps (
     revision     integer not null check (revision >= seq),
     opened_at    text not null,
     completed_at text check ((completed_at is not null) = (status = 'done')),
+    fault        text check (fault is null or (status = 'faulted' and fault in ('failed', 'deadline'))),
+    failures     integer check ((failures is null) = (fault is null)),
     primary key (task, name)
 ) strict;
 

@@ -11,7 +11,8 @@ select t.token, t.root, t.parent, t.workflow, t.state, t.status, t.visit, t.seq,
        f.task as flow_task, f.token as flow_token, f.schema_version, f.revision, f.input::text as input,
        f.last_message, f.message_at, f.created_at as flow_created_at, f.updated_at,
        (select json_agg(json_build_array(s.seq, s.name, s.kind, s.status, s.result::text, s.correlation, s.answered, s.message,
-                                         s.child, s.on_lost, s.attempt, s.revision, s.opened_at, s.completed_at)
+                                         s.child, s.on_lost, s.attempt, s.revision, s.opened_at, s.completed_at,
+                                         s.fault, s.failures)
                         order by s.seq)::text
         from steps s where s.task = f.task) as steps,
        (select json_agg(json_build_array(m.key, m.value::text))::text

@@ -6,7 +6,8 @@ with asked as materialized (
 select f.task, f.token, f.schema_version, f.revision, f.input::text as input, f.last_message, f.message_at,
        f.created_at, f.updated_at,
        (select json_agg(json_build_array(s.seq, s.name, s.kind, s.status, s.result::text, s.correlation, s.answered, s.message,
-                                         s.child, s.on_lost, s.attempt, s.revision, s.opened_at, s.completed_at))::text
+                                         s.child, s.on_lost, s.attempt, s.revision, s.opened_at, s.completed_at,
+                                         s.fault, s.failures))::text
         from (
             select * from steps o where o.task = f.task and o.status = 'open'
             union all

@@ -106,13 +106,17 @@ class EnteredBy(msgspec.Struct):
 
 
 class GrantStep(msgspec.Struct, omit_defaults=True):
-    """A step of a routine, as a later attempt finds it: `result` when it is done, `correlation` while it is open."""
+    """A step of a routine, as a later attempt finds it: `result` when it is done, `correlation` while it is open.
+
+    `fault`, `failed` or `deadline`, is why there is no response, until a failed attempt was told of it.
+    """
 
     kind: str
     status: str
     result: Any = UNSET
     correlation: str | UnsetType = UNSET
     message: str | UnsetType = UNSET
+    fault: str | UnsetType = UNSET
 
 
 class GrantFlow(msgspec.Struct, omit_defaults=True):
@@ -317,6 +321,7 @@ def _grant_flow(grant: answers.Grant) -> GrantFlow:
             step.result if step.status == "done" else UNSET,
             UNSET if step.correlation is None else step.correlation,
             UNSET if step.message is None else step.message,
+            UNSET if step.fault is None else step.fault,
         )
         for step in grant.steps
     }

@@ -11,6 +11,7 @@ from stateous.engine.commands import Claim
 from stateous.engine.draft import Draft
 from stateous.engine.facts import ClaimAsk, Facts, Need
 from stateous.engine.family import Occurrence, Remembered, Task
+from stateous.engine.flows import as_granted
 from stateous.engine.rules import Rules
 from stateous.engine.saving import gather_changes
 from stateous.model.names import STARTED
@@ -132,6 +133,7 @@ class ClaimBatch:
         family = facts.families[facts.task_roots[task.id]]
         token = family.tokens[task.token]
         flow, steps = facts.flows.get(task.id, (None, ()))
+        steps = tuple(as_granted(step, task) for step in steps)
         return Grant(
             task=task.id,
             token=task.token,

@@ -186,7 +186,8 @@ class FlowStep(msgspec.Struct, kw_only=True):
 
     `seq` is the revision that made it, `revision` that of its last checkpoint, `attempt` the one that sent it.
     An open response has a `correlation`; `answered` is the one that a response came for last. `on_lost` is
-    `resume`, `fail` or `keep`. `result` counts only when it is done.
+    `resume`, `fail` or `keep`. `result` counts only when it is done. `fault` says why there is no response, `failed`
+    or `deadline`; it is told to the attempts that have as many `failures` before them, and not to later ones.
     """
 
     task: int
@@ -204,6 +205,8 @@ class FlowStep(msgspec.Struct, kw_only=True):
     revision: int
     opened_at: datetime
     completed_at: datetime | None
+    fault: str | None = None
+    failures: int | None = None
 
 
 class Family:

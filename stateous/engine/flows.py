@@ -92,6 +92,15 @@ def is_readable(flow: Flow) -> bool:
     return flow.schema_version == SCHEMA_VERSION
 
 
+def as_granted(step: FlowStep, task: Task) -> FlowStep:
+    """The step as the attempt finds it that begins: a fault that a failed attempt was told has no news in it."""
+    if step.fault is None or step.failures == task.failures:
+        return step
+    told = copy.copy(step)
+    told.fault = told.failures = None
+    return told
+
+
 def _is_repeat(command: Checkpoint, flow: Flow, step: FlowStep) -> bool:
     """Whether it was accepted before, and nothing came after it but, at most, the response that it opened."""
     since = flow.revision - step.revision

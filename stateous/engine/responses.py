@@ -10,7 +10,7 @@ from stateous.engine.commands import Respond
 from stateous.engine.draft import Draft
 from stateous.engine.failures import fail_for_good
 from stateous.engine.family import Document, FlowStep, Json, Task, Timer
-from stateous.engine.flows import cancel_deadline, is_readable, readable_flow, turned
+from stateous.engine.flows import DEADLINE, cancel_deadline, is_readable, readable_flow, turned
 from stateous.engine.lifecycles import LIVE_TOKEN, OPEN_TASK, STEP, check_move
 from stateous.model.refusals import ResponseNotAwaited
 
@@ -43,8 +43,8 @@ def respond(draft: Draft, command: Respond) -> Answer:
     if command.status == "failed":
         message = message or NO_MESSAGE
     turned(draft, flow, message=message)
-    status = "done" if command.status == "completed" else "faulted"
-    _end(draft, step, status=status, result=command.payload, message=message, answered=True)
+    fault = "failed" if command.status == "failed" else None
+    _end(draft, task, step, fault=fault, result=command.payload, message=message, answered=True)
     cancel_deadline(draft, task.token, step.name)
     data: Document = {"task": task.id, "step": step.name, "status": command.status}
     if command.status == "failed":
@@ -70,15 +70,23 @@ def miss(draft: Draft, timer: Timer) -> None:
         return
     message = f"no response came within {(timer.payload or {}).get('timeout')}"
     turned(draft, flow, message=message)
-    _end(draft, step, status="faulted", result=None, message=message, answered=False)
+    _end(draft, task, step, fault=DEADLINE, result=None, message=message, answered=False)
     data: Document = {"task": task.id, "step": step.name, "message": message}
     draft.record(token.token, "step_faulted", data)
     go_on(draft, task)
 
 
 def _end(
-    draft: Draft, step: FlowStep, *, status: str, result: Json, message: str | None, answered: bool
+    draft: Draft,
+    task: Task,
+    step: FlowStep,
+    *,
+    fault: str | None,
+    result: Json,
+    message: str | None,
+    answered: bool,
 ) -> None:
+    status = "done" if fault is None else "faulted"
     check_move(STEP, step.status, status)
     ended = copy.copy(step)
     ended.status = status
@@ -88,6 +96,8 @@ def _end(
         ended.answered = step.correlation
     ended.correlation = None
     ended.completed_at = draft.at if status == "done" else None
+    ended.fault = fault
+    ended.failures = None if fault is None else task.failures
     draft.write_step(ended)
 
 

@@ -209,6 +209,8 @@ def step_row(step: FlowStep) -> Document:
         "revision": step.revision,
         "opened_at": time_text(step.opened_at),
         "completed_at": time_or_null(step.completed_at),
+        "fault": step.fault,
+        "failures": step.failures,
     }
 
 

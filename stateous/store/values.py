@@ -145,7 +145,7 @@ def flow_of(row: Row) -> tuple[Flow, tuple[FlowStep, ...]]:
 
 
 def _step_of(task: int, row: Row) -> FlowStep:
-    """The step in a JSON list of 14; its result is JSON text inside it."""
+    """The step in a JSON list of 16; its result is JSON text inside it."""
     return FlowStep(
         task=task,
         seq=row[0],
@@ -162,6 +162,8 @@ def _step_of(task: int, row: Row) -> FlowStep:
         revision=row[11],
         opened_at=time_value(row[12]),
         completed_at=_time_or_none(row[13]),
+        fault=row[14],
+        failures=row[15],
     )
 
 
