@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         Unreachable,
     )
     from stateous.model.answers import Answers, BadAnswer
+    from stateous.model.flows import FlowFailed, ResponseFailed, ResponseTimeout
     from stateous.model.marks import Context, Event, Occurrence, StateRef, on_state
     from stateous.model.names import END, ERROR, JOINED, START, TIMEOUT
     from stateous.model.refusals import (
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
         ChildToken,
         DatabaseBusy,
         EventNotAllowed,
+        FlowNotFound,
+        FlowUnreadable,
         InvalidArgument,
         InvalidBody,
         InvalidContext,
@@ -40,7 +43,11 @@ if TYPE_CHECKING:
         NotFound,
         NotServing,
         Refusal,
+        ResponseNotAwaited,
+        StaleRevision,
         StateousError,
+        StepDoneAlready,
+        StepOpen,
         TaskNotFound,
         TaskNotHeld,
         TokenNotActive,
@@ -69,6 +76,9 @@ __all__ = [
     "Event",
     "EventNotAllowed",
     "FiredToken",
+    "FlowFailed",
+    "FlowNotFound",
+    "FlowUnreadable",
     "Health",
     "InvalidArgument",
     "InvalidBody",
@@ -82,9 +92,15 @@ __all__ = [
     "NotStateous",
     "Occurrence",
     "Refusal",
+    "ResponseFailed",
+    "ResponseNotAwaited",
+    "ResponseTimeout",
+    "StaleRevision",
     "StartedToken",
     "StateRef",
     "StateousError",
+    "StepDoneAlready",
+    "StepOpen",
     "TaskNotFound",
     "TaskNotHeld",
     "Token",
@@ -98,6 +114,7 @@ __all__ = [
 
 _NAMES: Final = {
     "stateous.model.answers": ("Answers", "BadAnswer"),
+    "stateous.model.flows": ("FlowFailed", "ResponseFailed", "ResponseTimeout"),
     "stateous.model.marks": ("Context", "Event", "Occurrence", "StateRef", "on_state"),
     "stateous.model.names": ("END", "ERROR", "JOINED", "START", "TIMEOUT"),
     "stateous.model.workflow": ("Workflow",),

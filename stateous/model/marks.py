@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, MutableMapping
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Protocol, TypeVar, cast
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ClassVar,
+    Concatenate,
+    Final,
+    Generic,
+    Literal,
+    Protocol,
+    TypeVar,
+    cast,
+)
 
 import msgspec
 
@@ -125,6 +136,8 @@ class Context(Protocol):
     not before. Changing a value in place (`ctx["list"].append(1)`) is not seen: assign it.
     Notes and memory writes are on this computer's disk when the call returns, and are sent at once;
     they raise when the task was taken back. Values are JSON; models and datetimes are written as JSON.
+
+    What `step` and `respond` return is awaited in an `async def` routine; in a `def` one they wait themselves.
     """
 
     @property
@@ -151,6 +164,43 @@ class Context(Protocol):
 
     def note(self, text: str, /) -> None:
         """Write a progress line of 1 to 500 characters into the token's history."""
+        ...
+
+    def progress(self, text: str, /) -> None:
+        """A note: it says how far the routine is."""
+        ...
+
+    def step(
+        self,
+        name: str,
+        fn: Callable[..., Any],
+        /,
+        *args: Any,
+        type: Any = None,
+        **kwargs: Any,
+    ) -> Any:
+        """Call `fn(*args, **kwargs)` once for this visit, and return its result, also in later attempts.
+
+        The result is JSON, as an instance of `type` if that is given. It is kept by the control plane when
+        this returns. Names are unique in a run, and steps come one after the other.
+        """
+        ...
+
+    def respond(
+        self,
+        name: str,
+        trigger: Callable[Concatenate[str, ...], Any],
+        /,
+        *args: Any,
+        timeout: str | timedelta | None = None,
+        type: Any = None,
+        on_lost: Literal["resume", "fail", "keep"] = "resume",
+    ) -> Any:
+        """Call `trigger(correlation, *args)` once, give the worker back, and return the response to that id.
+
+        The run ends here; when the response is there, the routine is run again and comes to it. Raises
+        ResponseFailed, and ResponseTimeout when none came within `timeout`; the next attempt asks afresh.
+        """
         ...
 
     def schedule(self, event: Event | type[Event], /, *, after: str | timedelta) -> None:

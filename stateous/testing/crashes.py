@@ -7,22 +7,34 @@ from datetime import datetime
 
 from stateous.client.answers import Grant
 from stateous.testing.memory_store import MemoryStore
+from stateous.testing.trials import Moment
+
+Place = str | tuple[str, str]
+"""The queue of a state, or a queue and a step in it."""
 
 
 class Crashes:
-    """`before` and `after` count how many attempts are still to crash, by the queue of their state."""
+    """`before` and `after` count how many attempts are still to crash, by where they do."""
 
     def __init__(self, store: MemoryStore) -> None:
-        self.before: Counter[str] = Counter()
-        self.after: Counter[str] = Counter()
+        self.before: Counter[Place] = Counter()
+        self.after: Counter[Place] = Counter()
         self._store = store
         self._left: dict[int, int] = {}
 
-    def happens(self, counted: Counter[str], grant: Grant) -> bool:
+    def happens(self, counted: Counter[Place], grant: Grant) -> bool:
         """Whether this attempt crashes now; then its task is left behind."""
-        if not counted[grant.state]:
+        return self._happens(counted, grant.state, grant)
+
+    def at_step(self, grant: Grant, step: str, moment: Moment) -> bool:
+        """Whether it crashes before, or after, this step is written down."""
+        counted = self.before if moment == "before" else self.after
+        return self._happens(counted, (grant.state, step), grant)
+
+    def _happens(self, counted: Counter[Place], place: Place, grant: Grant) -> bool:
+        if not counted[place]:
             return False
-        counted[grant.state] -= 1
+        counted[place] -= 1
         self._left[grant.task] = grant.attempt
         return True
 

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import msgspec
 
-from stateous.client.answers import Grant
-from stateous.engine import family
-from stateous.engine.answers import Done
-from stateous.engine.commands import Claim, Start
+from stateous.client.answers import Grant, GrantFlow, GrantStep
+from stateous.client.documents import plain
+from stateous.engine import answers, family
+from stateous.engine.answers import Answer
+from stateous.engine.commands import Checkpoint, Claim, Respond, ResponseStatus, Start
+from stateous.engine.flows import first_flow
+from stateous.model.flows import ResponseFailed, ResponseTimeout
 from stateous.model.graph import Graph, parse_graph
 from stateous.model.marks import Occurrence, StateRef
 from stateous.model.names import END, START
-from stateous.model.refusals import Refusal
+from stateous.model.refusals import Refusal, ResponseNotAwaited, StaleRevision
 from stateous.testing.graphs import flow_of
 from stateous.testing.memory_store import MemoryStore
-from stateous.testing.trials import SUPERVISOR, Decide
+from stateous.testing.trials import SUPERVISOR, Said, Sent, Trial
 
 START_OF_TIME: Final = datetime(2030, 1, 1, tzinfo=UTC)
 LEASE_FOR: Final = timedelta(minutes=2)
@@ -33,15 +36,15 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True):
     entered_by: Occurrence
     visit: int
     attempt: int
+    steps: dict[str, Any] = {}
 
 
-def free_task(state: StateRef, setting: Setting) -> tuple[Grant, Decide]:
+def free_task(state: StateRef, setting: Setting) -> OneTask:
     """A task of a control plane that knows no graph, and takes whatever can be sent."""
-    grant = {"task": 1, "state": state.name, **msgspec.structs.asdict(setting)}
-    return granted(grant), lambda _: Done()
+    return FreeTask(state, setting)
 
 
-def task_in_graph(graph: Graph, state: StateRef, setting: Setting) -> tuple[Grant, Decide]:
+def task_in_graph(graph: Graph, state: StateRef, setting: Setting) -> OneTask:
     """A task of a control plane that checks as the graph says. Every event leads out of the state.
 
     Raises InvalidTokenId, and InvalidContext when the context breaks its model.
@@ -52,13 +55,154 @@ def task_in_graph(graph: Graph, state: StateRef, setting: Setting) -> tuple[Gran
     if isinstance(started, Refusal):
         raise started
     _put(store, found.name, setting)
-    ((grant,),) = store.claim_together([Claim(supervisor=SUPERVISOR, states=(found.name,))])
-    return granted({**msgspec.structs.asdict(grant), "state": state.name}), store.do
+    return GraphTask(store, state, queue=found.name)
 
 
-def granted(fields: Mapping[str, Any]) -> Grant:
+def granted(grant: answers.Grant, *, state: str) -> Grant:
     """The grant as a supervisor reads it: nothing in it belongs to the store."""
+    steps = {
+        step.name: GrantStep(
+            kind=step.kind,
+            status=step.status,
+            result=step.result,
+            correlation=step.correlation,
+            message=step.message,
+            fault=step.fault,
+        )
+        for step in grant.steps
+    }
+    revision = 0 if grant.flow is None else grant.flow.revision
+    fields = {
+        **msgspec.structs.asdict(grant),
+        "state": state,
+        "flow": GrantFlow(revision=revision, steps=steps),
+    }
+    return _read(fields)
+
+
+def _read(fields: Mapping[str, Any]) -> Grant:
     return msgspec.json.decode(msgspec.json.encode(fields), type=Grant)
+
+
+class OneTask(Protocol):
+    """A task and its control plane. `grant` is the attempt that is next."""
+
+    grant: Grant
+
+    def decide(self, said: Said, /) -> Answer | Refusal: ...
+
+    def respond(self, step: str, response: Response, trial: Trial, sent: Sent) -> None:
+        """Answer the step that the task waits for since the trial: `grant` is that of the run that goes on."""
+        ...
+
+
+class FreeTask:
+    """It knows no graph, and takes whatever can be sent."""
+
+    def __init__(self, state: StateRef, setting: Setting) -> None:
+        self._steps = {
+            name: GrantStep(kind="step", status="done", result=result)
+            for name, result in setting.steps.items()
+        }
+        self._revision = len(self._steps)
+        known = {k: v for k, v in msgspec.structs.asdict(setting).items() if k != "steps"}
+        self._fields: dict[str, Any] = {"task": 1, "state": state.name, **known}
+        self.grant = self._granted()
+
+    def decide(self, said: Said, /) -> Answer | Refusal:
+        if not isinstance(said, Checkpoint):
+            return answers.Done()
+        if said.revision != self._revision:
+            return StaleRevision(
+                f"the flow is at revision {self._revision}, not at {said.revision}"
+            )
+        self._revision += 1
+        correlation = said.correlation or None
+        self._steps[said.name] = GrantStep(
+            kind=said.kind, status=said.status, result=said.result, correlation=correlation
+        )
+        return answers.Checkpointed(self._revision, correlation)
+
+    def respond(self, step: str, response: Response, trial: Trial, sent: Sent) -> None:
+        self._revision += 1
+        self._steps[step] = GrantStep(
+            kind="response",
+            status="faulted" if response.fault else "done",
+            result=response.payload,
+            message=response.message,
+            fault=response.fault,
+        )
+        context = {**self.grant.context, **sent.context}
+        attempt = self.grant.attempt + 1
+        self._fields |= {"context": context, "memory": trial.memory, "attempt": attempt}
+        self.grant = self._granted()
+
+    def _granted(self) -> Grant:
+        flow = GrantFlow(revision=self._revision, steps=self._steps)
+        return _read({**self._fields, "flow": flow})
+
+
+class GraphTask:
+    """It is decided as the graph says."""
+
+    def __init__(self, store: MemoryStore, state: StateRef, *, queue: str) -> None:
+        self._store = store
+        self._state = state.name
+        self._queue = queue
+        self.grant = self._claimed()
+
+    def decide(self, said: Said, /) -> Answer | Refusal:
+        return self._store.do(said)
+
+    def respond(self, step: str, response: Response, trial: Trial, sent: Sent) -> None:  # noqa: ARG002
+        respond(self._store, trial.grant.task, step, response)
+        self.grant = self._claimed()
+
+    def _claimed(self) -> Grant:
+        claim = Claim(supervisor=SUPERVISOR, states=(self._queue,))
+        ((grant,),) = self._store.claim_together([claim])
+        return granted(grant, state=self._state)
+
+
+def respond(store: MemoryStore, task: int, step: str, response: Response) -> None:
+    """Answer an open step of a task. Raises the refusal of the control plane."""
+    row = store.steps.get((task, step))
+    if row is None or row.correlation is None:
+        raise ResponseNotAwaited(f"no routine awaits the response {step!r}")
+    answer = store.do(
+        Respond(
+            task=task,
+            step=step,
+            correlation=row.correlation,
+            status=response.status,
+            payload=response.payload,
+            message=response.message,
+        )
+    )
+    if isinstance(answer, Refusal):
+        raise answer
+    if response.fault == "deadline":
+        store.steps[task, step].fault = response.fault
+
+
+class Response(msgspec.Struct, frozen=True):
+    """What somebody outside answers: plain JSON, or why there is no answer."""
+
+    status: ResponseStatus
+    payload: Any = None
+    message: str | None = None
+    fault: str | None = None
+
+
+def response_of(given: object) -> Response:
+    """A payload, or a ResponseFailed or ResponseTimeout. Raises NotJson."""
+    match given:
+        case ResponseTimeout():
+            return Response("failed", message=str(given), fault="deadline")
+        case ResponseFailed():
+            return Response("failed", message=str(given), fault="failed")
+        case _:
+            return Response("completed", plain(given, "the response"))
 
 
 def _put(store: MemoryStore, state: str, setting: Setting) -> None:
@@ -70,6 +214,34 @@ def _put(store: MemoryStore, state: str, setting: Setting) -> None:
     task.attempt = task.failures = setting.attempt - 1
     for key, value in setting.memory.items():
         store.memory[token.token, state, key] = value
+    if setting.steps:
+        store.flows[task.id] = msgspec.structs.replace(
+            first_flow(task, token, at=store.now), revision=len(setting.steps)
+        )
+    for number, (name, result) in enumerate(setting.steps.items(), start=1):
+        store.steps[task.id, name] = _done(task, name, result, number=number, at=store.now)
+
+
+def _done(
+    task: family.Task, name: str, result: Any, *, number: int, at: datetime
+) -> family.FlowStep:
+    return family.FlowStep(
+        task=task.id,
+        name=name,
+        seq=number,
+        kind="step",
+        status="done",
+        result=result,
+        correlation=None,
+        answered=None,
+        message=None,
+        child=None,
+        on_lost=None,
+        attempt=1,
+        revision=number,
+        opened_at=at,
+        completed_at=at,
+    )
 
 
 _cut: dict[tuple[str, str], Graph] = {}

@@ -6,10 +6,9 @@ import asyncio
 from collections.abc import Generator, Iterable, Mapping
 from contextlib import closing
 from datetime import datetime, timedelta
+from functools import partial
 from threading import RLock
 from typing import Any, Final, Unpack, cast
-
-import msgspec
 
 from stateous.api.commands import fire_asked, report_asked, start_asked
 from stateous.client import calls
@@ -18,7 +17,15 @@ from stateous.client.calls import Call, ReportFields
 from stateous.client.documents import plain
 from stateous.engine.answers import Answer
 from stateous.engine.clockwork import advanced
-from stateous.engine.commands import Cancel, Claim, Fire, Pause, Resume, Start
+from stateous.engine.commands import (
+    Cancel,
+    Claim,
+    Fire,
+    Pause,
+    ResponseStatus,
+    Resume,
+    Start,
+)
 from stateous.model.durations import parse_duration
 from stateous.model.refusals import Refusal, TaskNotFound, TokenNotFound
 from stateous.model.wire.body import Body, read_body
@@ -27,7 +34,7 @@ from stateous.testing.crashes import Crashes
 from stateous.testing.graphs import AnyState, Source, graph_for, queue_of
 from stateous.testing.happenings import AnyEvent, spoken
 from stateous.testing.memory_store import MemoryStore
-from stateous.testing.one_task import LEASE_FOR, START_OF_TIME, granted
+from stateous.testing.one_task import LEASE_FOR, START_OF_TIME, Response, granted, respond
 from stateous.testing.problems import CannotTest, refuse_unknown
 from stateous.testing.stubs import Stub
 from stateous.testing.tokens import RehearsedToken
@@ -105,6 +112,21 @@ class Rehearsal:
         self._do(report_asked(task, _body(calls.report(task, name, carried, more))))
         return self.token(token)
 
+    def respond(
+        self,
+        token: RehearsedToken | str,
+        step: str,
+        payload: object = None,
+        *,
+        status: ResponseStatus = "completed",
+        message: str | None = None,
+    ) -> RehearsedToken:
+        """Answer the response that a token's routine awaits as `step`. Raises ResponseNotAwaited."""
+        response = Response(status, plain(payload, "payload"), message)
+        with self._lock:
+            respond(self._store, self._last_task(self.token(token)), step, response)
+        return self.token(token)
+
     def pause(self, token: RehearsedToken | str) -> RehearsedToken:
         return self._steer(Pause(_id(token)))
 
@@ -158,16 +180,20 @@ class Rehearsal:
         for trial in self._trials(at_most):
             self._end(trial, await trial.run_async())
 
-    def crash_before(self, state: AnyState, *, times: int = 1) -> None:
-        """Let the next attempts in this state be claimed, and never begin: their supervisor was killed."""
-        self._crashes.before[self._worked(state)] += times
+    def crash_before(self, state: AnyState, *, times: int = 1, step: str | None = None) -> None:
+        """Let the next attempts in this state be claimed, and never begin: their supervisor was killed.
 
-    def crash_after(self, state: AnyState, *, times: int = 1) -> None:
+        With a `step` they are killed when it is done, or to be asked for, and before that is written down.
+        """
+        self._crashes.before[_place(self._worked(state), step)] += times
+
+    def crash_after(self, state: AnyState, *, times: int = 1, step: str | None = None) -> None:
         """Let the next attempts in this state run to their end, and be killed before they are reported.
 
-        What their routines noted and remembered stays.
+        What their routines noted and remembered stays. With a `step` they are killed when it is written down;
+        a response is open then, and its trigger was not called.
         """
-        self._crashes.after[self._worked(state)] += times
+        self._crashes.after[_place(self._worked(state), step)] += times
 
     # -----------------------------------------------------------------------------------------------
 
@@ -198,13 +224,14 @@ class Rehearsal:
                     return None
                 self._move_to(end + _TICK)  # a lease that ends exactly now is not over
                 continue
-            grant = granted(msgspec.structs.asdict(grants[0]))
+            grant = granted(grants[0], state=grants[0].state)
             if not self._crashes.happens(self._crashes.before, grant):
                 routine = self._casts[grant.state].next_for(grant.token)
-                return Trial(grant, routine, decide=self._decide)
+                crashes = partial(self._crashes.at_step, grant)
+                return Trial(grant, routine, decide=self._decide, crashes=crashes)
 
     def _end(self, trial: Trial, end: End) -> None:
-        if not self._crashes.happens(self._crashes.after, trial.grant):
+        if not trial.crashed and not self._crashes.happens(self._crashes.after, trial.grant):
             trial.report(end)
 
     def _move_to(self, now: datetime) -> None:
@@ -249,6 +276,10 @@ class Rehearsal:
                 f"nothing runs in {queue!r} that could crash: it has no routine and no stub"
             )
         return queue
+
+
+def _place(queue: str, step: str | None) -> str | tuple[str, str]:
+    return queue if step is None else (queue, step)
 
 
 def _id(token: RehearsedToken | str) -> str:

@@ -15,10 +15,11 @@ from stateous.model.durations import parse_duration
 from stateous.model.marks import Occurrence, StateRef, states_of
 from stateous.testing.graphs import Source, graph_for, state_ref
 from stateous.testing.happenings import AnyEvent, Reported, occurrence
-from stateous.testing.one_task import Setting, free_task, task_in_graph
+from stateous.testing.one_task import OneTask, Setting, free_task, response_of, task_in_graph
 from stateous.testing.problems import CannotTest, refuse_unknown
-from stateous.testing.trials import Trial, refuse_running_loop, routine_for
+from stateous.testing.trials import Sent, Trial, refuse_running_loop, routine_for
 from stateous_supervisor.attempt import End
+from stateous_supervisor.routine import Routine
 
 Function = Callable[[Any], object]
 
@@ -34,7 +35,8 @@ class Done(msgspec.Struct, frozen=True, kw_only=True):
     """What became of an attempt: one of `event`, `waits` and `error`, and what it leaves behind.
 
     `error` is what the ledger would show, `raised` the exception itself. `context` is the token's after the
-    outcome, `memory` that of the state. `notes` are in the order in which they were written.
+    outcome, `memory` that of the state. `notes` are in the order in which they were written. `steps` are the results of
+    steps and responses, `awaits` is the response that it waits for.
     """
 
     event: Reported | None
@@ -44,6 +46,8 @@ class Done(msgspec.Struct, frozen=True, kw_only=True):
     memory: dict[str, Any]
     notes: list[str]
     schedules: list[Scheduled]
+    steps: dict[str, Any]
+    awaits: str | None
     raised: BaseException | None
 
 
@@ -51,6 +55,8 @@ class Given(TypedDict, total=False):
     """Where the routine finds itself; what is left out is as at the start of a token.
 
     `context` and `memory` are values that JSON can hold; `context` may be an instance of its model.
+    `steps` are what earlier attempts have done already, with its results. `responses` are the answers to what the routine
+    asks for, a ResponseFailed or ResponseTimeout for none: it is run on with each of them until it waits for another.
     `entered_by` is the event that brought the token here. `state` says which one is meant when the
     routine is marked for several, or for none. With a `workflow` (or its graph, or the path of its flow.py
     or graph file) payload, schedules and context are checked as the control plane checks them.
@@ -59,6 +65,8 @@ class Given(TypedDict, total=False):
     context: object
     memory: Mapping[str, object]
     entered_by: AnyEvent | Occurrence | None
+    steps: Mapping[str, object]
+    responses: Mapping[str, object]
     visit: int
     attempt: int
     token: str
@@ -74,18 +82,67 @@ def run_routine(routine: Function, **given: Unpack[Given]) -> Done:
     of `workflow`.
     """
     refuse_running_loop("run_routine_async")
-    trial = _trial(routine, given)
+    play = _Play(routine, given)
     with closing(asyncio.Runner()) as runner:
-        return _done(trial, trial.run(runner))
+        while (trial := play.next()) is not None:
+            play.end(trial, trial.run(runner))
+    return play.done()
 
 
 async def run_routine_async(routine: Function, **given: Unpack[Given]) -> Done:
     """`run_routine` for a test that runs on a loop: an `async def` routine runs on it, too, a `def` one in a thread."""
-    trial = _trial(routine, given)
-    return _done(trial, await trial.run_async())
+    play = _Play(routine, given)
+    while (trial := play.next()) is not None:
+        play.end(trial, await trial.run_async())
+    return play.done()
 
 
-def _trial(function: Function, given: Given) -> Trial:
+class _Play:
+    """The runs of one attempt, each of which ends with a response that the test has for it, but for the last one."""
+
+    def __init__(self, function: Function, given: Given) -> None:
+        self._task, self._routine = _task(function, given)
+        answered = given.get("responses", {}).items()
+        self._responses = {name: response_of(response) for name, response in answered}
+        self._notes: list[str] = []
+        self._last: tuple[Trial, Sent] | None = None
+
+    def next(self) -> Trial | None:
+        if self._last is None:
+            return Trial(self._task.grant, self._routine, decide=self._task.decide)
+        trial, sent = self._last
+        (*_, name) = sent.awaiting or ("",)
+        response = self._responses.pop(name, None)
+        if response is None:
+            return None
+        self._task.respond(name, response, trial, sent)
+        return Trial(self._task.grant, self._routine, decide=self._task.decide)
+
+    def end(self, trial: Trial, end: End) -> None:
+        sent = trial.report(end)
+        if sent is None:
+            raise AssertionError("a task that only this test knows was taken back")
+        self._notes += trial.notes
+        self._last = (trial, sent)
+
+    def done(self) -> Done:
+        assert self._last is not None  # noqa: S101 - there was a run
+        trial, sent = self._last
+        return Done(
+            event=Reported(sent.event, sent.payload) if sent.kind == "event" else None,
+            waits=sent.kind == "waiting",
+            error=sent.error,
+            context={**trial.grant.context, **sent.context},
+            memory=trial.memory,
+            notes=self._notes,
+            schedules=[_scheduled(each) for each in sent.schedules],
+            steps=trial.results,
+            awaits=sent.awaiting[-1] if sent.awaiting else None,
+            raised=trial.raised,
+        )
+
+
+def _task(function: Function, given: Given) -> tuple[OneTask, Routine]:
     refuse_unknown(given, Given.__annotations__, of="run_routine")
     source = given.get("workflow")
     graph = None if source is None else graph_for(source)
@@ -103,11 +160,10 @@ def _trial(function: Function, given: Given) -> Trial:
         entered_by=occurrence(given.get("entered_by")),
         visit=_number(given.get("visit", 1), "visit"),
         attempt=_number(given.get("attempt", 1), "attempt"),
+        steps=_document(given.get("steps"), "steps"),
     )
-    grant, decide = (
-        free_task(state, setting) if graph is None else task_in_graph(graph, state, setting)
-    )
-    return Trial(grant, routine_for(function, state), decide=decide)
+    task = free_task(state, setting) if graph is None else task_in_graph(graph, state, setting)
+    return task, routine_for(function, state)
 
 
 def _state(function: Function, given: StateRef | str | None) -> StateRef | str:
@@ -139,22 +195,6 @@ def _number(value: int, named: str) -> int:
     if value < 1:
         raise CannotTest(f"the {named} is {value}, and the first one is 1")
     return value
-
-
-def _done(trial: Trial, end: End) -> Done:
-    sent = trial.report(end)
-    if sent is None:
-        raise AssertionError("a task that only this test knows was taken back")
-    return Done(
-        event=Reported(sent.event, sent.payload) if sent.kind == "event" else None,
-        waits=sent.kind == "waiting",
-        error=sent.error,
-        context={**trial.grant.context, **sent.context},
-        memory=trial.memory,
-        notes=trial.notes,
-        schedules=[_scheduled(each) for each in sent.schedules],
-        raised=trial.raised,
-    )
 
 
 def _scheduled(wanted: Mapping[str, Any]) -> Scheduled:

@@ -12,13 +12,14 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from stateous.api.commands import memory_asked, note_asked, report_asked
-from stateous.client.answers import Grant
+from stateous.api.commands import memory_asked, note_asked, report_asked, step_asked
+from stateous.client.answers import Checkpointed, Grant
+from stateous.engine import answers
 from stateous.engine.answers import Answer
-from stateous.engine.commands import Note, Report, SetMemory
+from stateous.engine.commands import Checkpoint, Note, Report, SetMemory
 from stateous.model.marks import Mark, StateRef
-from stateous.model.refusals import AttemptOver, Refusal, TaskNotFound, TaskNotHeld
-from stateous.model.wire.body import Body, read_body
+from stateous.model.refusals import AttemptOver, BodyTooLarge, Refusal, TaskNotFound, TaskNotHeld
+from stateous.model.wire.body import LARGEST_BODY, Body, read_body
 from stateous.testing.problems import CannotTest
 from stateous_supervisor.attempt import Attempt, End
 from stateous_supervisor.outcome import failed_instead
@@ -27,13 +28,20 @@ from stateous_supervisor.routine import BadRoutines, Routine, check_routine
 SUPERVISOR: Final = "testing"
 """Who holds the tasks that the kit works on."""
 
-Said = Note | SetMemory | Report
+Said = Note | SetMemory | Report | Checkpoint
 Decide = Callable[[Said], Answer | Refusal]
 """The control plane: it answers what an attempt says, or refuses it."""
+
+Moment = Literal["before", "after"]
+"""Of a crash: before the control plane has written a step down, or after it."""
 
 _LOST: Final = (AttemptOver, TaskNotFound, TaskNotHeld)
 
 log: Final = logging.getLogger("stateous.testing")
+
+
+class Crashed(BaseException):
+    """The supervisor is killed here. No Exception: nothing of the routine's is to notice."""
 
 
 class Sent(msgspec.Struct, frozen=True):
@@ -45,20 +53,33 @@ class Sent(msgspec.Struct, frozen=True):
     error: str | None = None
     context: dict[str, Any] = {}
     schedules: list[dict[str, Any]] = []
+    awaiting: list[str] = []
 
 
 class Trial:
     """A grant and its routine. First `run` or `run_async`, then `report` the end that it came to.
 
-    `notes` are the lines that were taken, `raised` is what the routine raised, if it did.
+    `notes` are the lines that were taken, `raised` is what the routine raised, if it did. `crashes` is asked whether it
+    is killed at a step; then it is `crashed`, and there is nothing to report.
     """
 
-    def __init__(self, grant: Grant, routine: Routine, *, decide: Decide) -> None:
+    def __init__(
+        self,
+        grant: Grant,
+        routine: Routine,
+        *,
+        decide: Decide,
+        crashes: Callable[[str, Moment], bool] = lambda _step, _moment: False,
+    ) -> None:
         self.grant = grant
         self.notes: list[str] = []
         self.raised: BaseException | None = None
         self._routine = routine
-        self._attempt = Attempt(grant, routine, name=SUPERVISOR, write=self._write)
+        self.crashed = False
+        self._crashes = crashes
+        self._attempt = Attempt(
+            grant, routine, name=SUPERVISOR, write=self._write, send=self._checkpoint
+        )
         self._decide = decide
         self._over = False
 
@@ -66,6 +87,11 @@ class Trial:
     def memory(self) -> dict[str, Any]:
         """What the routine remembers now."""
         return dict(self._attempt.context.memory)
+
+    @property
+    def results(self) -> dict[str, Any]:
+        """What its steps and responses came to, by their names."""
+        return self._attempt.results
 
     def run(self, runner: asyncio.Runner) -> End:
         """Call the routine here; an `async def` one on the loop of `runner`."""
@@ -116,6 +142,7 @@ class Trial:
                 raise
             self.raised = problem
             self._go_on_with_interrupts()
+            self._attempt.steps.fault(problem)
             return self._attempt.raised(problem)
 
     def _watched(self, context: object) -> object:
@@ -141,6 +168,27 @@ class Trial:
             self._over = True
         elif refusal is not None:
             log.warning("%s: the control plane refused a %s: %s", self._named, kind, refusal)
+
+    def _checkpoint(self, body: bytes, /, *, last: bool = False) -> Checkpointed:  # noqa: ARG002
+        """Have a step written down. Raises Refusal, and Crashed when the test wants it so."""
+        if len(body) > LARGEST_BODY:
+            raise BodyTooLarge(f"the body has more than {LARGEST_BODY} bytes")
+        said = step_asked(self.grant.task, read_body(body))
+        if said.status == "open":
+            correlation = f"{said.task}-{said.name}-{said.revision + 1}"
+            said = msgspec.structs.replace(said, correlation=correlation)
+        self._crash(said.name, "before")
+        answer = self._decide(said)
+        if isinstance(answer, Refusal):
+            raise answer
+        self._crash(said.name, "after")
+        assert isinstance(answer, answers.Checkpointed)  # noqa: S101 - a checkpoint is answered so
+        return Checkpointed(answer.revision, answer.correlation)
+
+    def _crash(self, step: str, moment: Moment) -> None:
+        if self.crashed or self._crashes(step, moment):
+            self.crashed = self._over = True
+            raise Crashed(f"{self._named} crashes {moment} the step {step!r} is written down")
 
     def _send(self, asked: Callable[[int, Body], Said], body: bytes) -> Refusal | None:
         try:

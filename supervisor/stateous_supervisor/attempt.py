@@ -6,17 +6,19 @@ import os
 import traceback
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, cast
 
 import msgspec
 
 from stateous.client.answers import Grant
 from stateous.model.wire.body import LARGEST_BODY
 from stateous_supervisor.context import RunContext, Write
+from stateous_supervisor.flow import Flow, Stopped, Suspended
 from stateous_supervisor.outcome import (
     LONGEST_TRACEBACK,
     Failed,
     Outcome,
+    Waits,
     clean,
     failure_of,
     kind_of,
@@ -24,6 +26,7 @@ from stateous_supervisor.outcome import (
     report_body,
 )
 from stateous_supervisor.routine import Routine
+from stateous_supervisor.steps import Send, Steps
 
 _OURS: Final = (
     f"{Path(__file__).parent}{os.sep}",
@@ -42,25 +45,47 @@ class End(msgspec.Struct, frozen=True):
 class Attempt:
     """One attempt of one task: the routine, its `ctx`, and the report of its end by the supervisor `name`."""
 
-    def __init__(self, grant: Grant, routine: Routine, *, name: str, write: Write) -> None:
+    def __init__(
+        self, grant: Grant, routine: Routine, *, name: str, write: Write, send: Send
+    ) -> None:
         self.routine = routine
-        self.context = RunContext(grant, write=write)
+        self._flow = Flow(grant, supervisor=name)
+        self.steps = Steps(self._flow, awaited=routine.awaited, send=send)
+        self.context = RunContext(grant, write=write, steps=self.steps)
         self._name = name
+
+    @property
+    def results(self) -> dict[str, Any]:
+        """What steps and responses came to, those of earlier attempts, too."""
+        return self._flow.results
 
     def run(self, call: Callable[[RunContext], object]) -> End:
         """Call the routine as `call` does, and wait for it. Whatever it does, this returns."""
         try:
             return self.returned(call(self.context))
         except BaseException as problem:  # noqa: BLE001 - SystemExit ends a routine, not the supervisor
+            self.steps.fault(problem)
             return self.raised(problem)
 
     def returned(self, result: object) -> End:
         """The end of a routine that returned. Raises what the user's own classes raise when they are read."""
         routine = self.routine
+        if self._flow.stopped is not None:
+            return self.failed(f"{routine.where} went on when it was stopped: {self._flow.stopped}")
+        if self._flow.suspended is not None:
+            return self.failed(
+                f"{routine.where} went on when it was to wait for {self._flow.suspended!r}: "
+                "it must let a BaseException pass"
+            )
         return End(self._report(outcome_of(result, state=routine.state, where=routine.where)))
 
     def raised(self, problem: BaseException) -> End:
         """The end of a routine that raised, or that could not be called."""
+        name = self._flow.suspended
+        if name is not None and _is_only(problem, Suspended):
+            return End(self._report(Waits(awaiting=(name,))))
+        if self._flow.stopped is not None and _is_only(problem, Stopped):
+            return self.failed(f"stopped: {self._flow.stopped}")
         return End(self._report(failure_of(problem)), _traceback_of(problem))
 
     def failed(self, sentence: str) -> End:
@@ -68,6 +93,7 @@ class Attempt:
         return End(self._report(Failed(clean(sentence))))
 
     def _report(self, outcome: Outcome) -> bytes:
+        self._flow.end()
         body = self._body(outcome)
         if len(body) <= LARGEST_BODY:
             return body
@@ -85,6 +111,27 @@ class Attempt:
             attempt=self.context.attempt,
             supervisor=self._name,
         )
+
+
+def unreadable(grant: Grant, *, name: str) -> End | None:
+    """The end of an attempt that must not begin: what earlier ones have done is not to be read here."""
+    if grant.flow is None or not grant.flow.unreadable:
+        return None
+    failed = Failed(
+        f"the flow of task {grant.task} is kept in a form that is not known here "
+        f"({grant.flow.schemaVersion}): the control plane that wrote it was a newer one",
+        final=True,
+    )
+    body = report_body(failed, context={}, schedules=[], attempt=grant.attempt, supervisor=name)
+    return End(body)
+
+
+def _is_only(problem: BaseException, kind: type[BaseException]) -> bool:
+    """Whether an exception is of this kind, or is a group of such ones."""
+    if isinstance(problem, BaseExceptionGroup):
+        group = cast("BaseExceptionGroup[BaseException]", problem)
+        return all(_is_only(each, kind) for each in group.exceptions)
+    return isinstance(problem, kind)
 
 
 def _traceback_of(problem: BaseException) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, MutableMapping
 from datetime import timedelta
-from typing import Any, Final, Literal
+from typing import Any, Concatenate, Final, Literal
 
 from stateous.client.answers import Grant
 from stateous.client.calls import write_body
@@ -13,6 +13,7 @@ from stateous.model.durations import LONGEST, parse_duration
 from stateous.model.marks import Event, Occurrence
 from stateous.model.wire.body import holds_nul
 from stateous_supervisor.outcome import clean, payload_of
+from stateous_supervisor.steps import Steps
 
 Write = Callable[[Literal["note", "memory"], bytes], None]
 """Puts a message of this task into the outbox; returns when it is on the disk."""
@@ -68,7 +69,7 @@ class Memory(MutableMapping[str, Any]):
 class RunContext:
     """One routine's view of its token. `changes` and `schedules` go out with the report."""
 
-    def __init__(self, grant: Grant, *, write: Write) -> None:
+    def __init__(self, grant: Grant, *, write: Write, steps: Steps) -> None:
         self.token = grant.token
         self.task = grant.task
         self.state = grant.state
@@ -80,6 +81,7 @@ class RunContext:
         self.schedules: list[dict[str, Any]] = []
         self._context = dict(grant.context)
         self._write = write
+        self._steps = steps
 
     def __getitem__(self, key: str, /) -> Any:
         return self._context[key]
@@ -100,6 +102,38 @@ class RunContext:
         if not isinstance(text, str) or not 1 <= len(text.strip()) <= 500:  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ValueError("a note is a text of 1 to 500 characters")
         self._write("note", write_body({"text": clean(text), "attempt": self.attempt}))
+
+    progress = note
+
+    def step(
+        self,
+        name: str,
+        fn: Callable[..., Any],
+        /,
+        *args: Any,
+        type: Any = None,
+        **kwargs: Any,
+    ) -> Any:
+        return self._steps.step(name, fn, args, kwargs, type)
+
+    def respond(
+        self,
+        name: str,
+        trigger: Callable[Concatenate[str, ...], Any],
+        /,
+        *args: Any,
+        timeout: str | timedelta | None = None,
+        type: Any = None,
+        on_lost: Literal["resume", "fail", "keep"] = "resume",
+    ) -> Any:
+        return self._steps.respond(
+            name,
+            trigger,
+            args,
+            timeout=None if timeout is None else _spelled(timeout),
+            kind=type,
+            on_lost=on_lost,
+        )
 
     def schedule(self, event: Event | type[Event], /, *, after: str | timedelta) -> None:
         happens = event() if isinstance(event, type) else event

@@ -32,6 +32,20 @@ class Written(msgspec.Struct, frozen=True, tag=True):
     body: bytes
 
 
+class Stepped(msgspec.Struct, frozen=True, tag=True):
+    """From the process: a step is to be written down by the control plane; it waits for the answer."""
+
+    body: bytes
+    last: bool
+
+
+class Accepted(msgspec.Struct, frozen=True, tag=True):
+    """To the process: the step is written down."""
+
+    revision: int
+    correlation: str | None
+
+
 class Kept(msgspec.Struct, frozen=True, tag=True):
     """To the process: what it wrote is on the disk."""
 
@@ -51,7 +65,7 @@ class Ended(msgspec.Struct, frozen=True, tag=True):
     traceback: str | None
 
 
-Frame = Job | Written | Kept | Refused | Ended
+Frame = Job | Written | Stepped | Accepted | Kept | Refused | Ended
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(Frame).decode

@@ -156,6 +156,7 @@ class Supervisor:
             self._routines[grant.state],
             name=self._name,
             mailbox=mailbox,
+            link=self._link,
             changed=self._changed,
             ended=self._ended,
             log=self._log,

@@ -9,6 +9,7 @@ from typing import Any, Final, cast
 import msgspec
 
 from stateous.client.documents import NotJson, plain
+from stateous.model.flows import FlowFailed
 from stateous.model.marks import Event, StateRef
 
 LONGEST_ERROR: Final = 10_000
@@ -27,13 +28,19 @@ class Emitted(msgspec.Struct, frozen=True):
 
 
 class Waits(msgspec.Struct, frozen=True):
-    """The routine returned None: the task waits for someone outside, or for a timer."""
+    """The routine returned None, or awaits responses: the task waits for someone outside, or for a timer."""
+
+    awaiting: tuple[str, ...] = ()
 
 
 class Failed(msgspec.Struct, frozen=True):
-    """The routine raised, or what it returned is no outcome; `error` can be sent as it is."""
+    """The routine raised, or what it returned is no outcome; `error` can be sent as it is.
+
+    A `final` failure is not tried again.
+    """
 
     error: str
+    final: bool = False
 
 
 Outcome = Emitted | Waits | Failed
@@ -83,9 +90,16 @@ def payload_of(event: Event) -> dict[str, Any] | None:
 def failure_of(error: BaseException) -> Failed:
     """The failure of a routine that raised: the exception's name and text, and the causes that it names."""
     try:
-        return Failed(clean(_said(error)))
+        return Failed(clean(_said(error)), final=_is_final(error))
     except BaseException as problem:  # noqa: BLE001 - a user's exception may have any name and causes
         return Failed(f"an exception that cannot be read: reading it raised {kind_of(problem)}")
+
+
+def _is_final(error: BaseException) -> bool:
+    if isinstance(error, BaseExceptionGroup):
+        group = cast("BaseExceptionGroup[BaseException]", error)
+        return any(_is_final(each) for each in group.exceptions)
+    return isinstance(error, FlowFailed)
 
 
 def _said(error: BaseException, *, deeper: int = DEEPEST_CAUSE) -> str:
@@ -141,10 +155,13 @@ def report_body(
     """
     body: dict[str, Any] = {"attempt": attempt, "supervisor": supervisor}
     match outcome:
-        case Failed(error):
+        case Failed(error, final):
+            body |= {"final": True} if final else {}
             return _encode({"kind": "failed", "error": error, **body})
-        case Waits():
+        case Waits(awaiting):
             body["kind"] = "waiting"
+            if awaiting:
+                body["awaiting"] = awaiting
         case Emitted(event, payload):
             body |= {"kind": "event", "event": event}
             if payload is not None:

@@ -11,33 +11,51 @@ import subprocess
 import sys
 from concurrent.futures import Future
 from threading import Lock, Thread
-from typing import Final, Literal
+from typing import Final, Literal, Protocol
 from weakref import WeakSet
 
 import msgspec
 
-from stateous.client.answers import Grant
+from stateous.client.answers import Checkpointed, Grant
 from stateous.model.refusals import StateousError
 from stateous_supervisor.attempt import Attempt, End
 from stateous_supervisor.context import Write
-from stateous_supervisor.frames import Channel, Ended, Frame, Job, Kept, Refused, Written
+from stateous_supervisor.frames import (
+    Accepted,
+    Channel,
+    Ended,
+    Frame,
+    Job,
+    Kept,
+    Refused,
+    Stepped,
+    Written,
+)
 from stateous_supervisor.keeper import GRACE
 
 _COMMAND: Final = (sys.executable, "-P", "-m", "stateous_supervisor.isolated")
 
 
+class WaitingSend(Protocol):
+    """A `Send` that waits for the answer."""
+
+    def __call__(self, body: bytes, /, *, last: bool = False) -> Checkpointed: ...
+
+
 class InProcess:
     """A routine with `isolate=True`: a process of its own, which is really ended when it is stopped.
 
-    A thread waits on it; `write` puts what the routine writes into the outbox.
+    A thread waits on it; `write` puts what the routine writes into the outbox, `send` waits until the control
+    plane has written a step down.
     """
 
     stopping = "ending its process"
 
-    def __init__(self, grant: Grant, *, name: str, write: Write) -> None:
+    def __init__(self, grant: Grant, *, name: str, write: Write, send: WaitingSend) -> None:
         self._grant = grant
         self._name = name
         self._write = write
+        self._send = send
         self._leash: _Leash | None = None
         self._stopped = False
 
@@ -103,6 +121,8 @@ class InProcess:
             match channel.receive():
                 case Written(kind, body):
                     channel.send(self._kept(kind, body))
+                case Stepped(body, last):
+                    channel.send(self._accepted(body, last=last))
                 case Ended(report, traceback):
                     return End(report, traceback)
                 case _:
@@ -112,8 +132,19 @@ class InProcess:
         try:
             self._write(kind, body)
         except StateousError as problem:
-            return Refused(type(problem).__module__, type(problem).__qualname__, str(problem))
+            return _refused(problem)
         return Kept()
+
+    def _accepted(self, body: bytes, *, last: bool) -> Frame:
+        try:
+            done = self._send(body, last=last)
+        except StateousError as problem:
+            return _refused(problem)
+        return Accepted(done.revision, done.correlation)
+
+
+def _refused(problem: StateousError) -> Refused:
+    return Refused(type(problem).__module__, type(problem).__qualname__, str(problem))
 
 
 class _Leash:

@@ -8,8 +8,11 @@ from time import monotonic
 from typing import Literal
 
 from stateous.client.answers import Grant
-from stateous_supervisor.attempt import Attempt, End
+from stateous.model.refusals import Refusal
+from stateous_supervisor.attempt import Attempt, End, unreadable
+from stateous_supervisor.checkpoints import Checkpoints
 from stateous_supervisor.fates import Fate
+from stateous_supervisor.link import Link
 from stateous_supervisor.log import Log
 from stateous_supervisor.mailbox import Mailbox
 from stateous_supervisor.process import InProcess
@@ -32,6 +35,7 @@ class Run:
         *,
         name: str,
         mailbox: Mailbox,
+        link: Link,
         changed: Callable[[], None],
         ended: Callable[[Run, Exception | None], None],
         log: Log,
@@ -48,10 +52,14 @@ class Run:
         self._changed = changed
         self._ended = ended
         self._log = log
-        self._attempt = Attempt(grant, routine, name=name, write=self._write)
+        self._name = name
+        self._steps = Checkpoints(grant.task, link=link, lost=self.lose, stale=self._say_stale)
+        waiting = self._steps.send_and_wait
+        send = self._steps.send if routine.awaited and not routine.isolate else waiting
+        self._attempt = Attempt(grant, routine, name=name, write=self._write, send=send)
         self._way: Way
         if routine.isolate:
-            self._way = InProcess(grant, name=name, write=self._write)
+            self._way = InProcess(grant, name=name, write=self._write, send=waiting)
         else:
             self._way = OnLoop() if routine.awaited else InThread()
 
@@ -68,15 +76,18 @@ class Run:
         self.lost = True
         self._mailbox.drop()
         self._say_lost(self._way.stopping)
+        self._steps.close()
         self._way.stop()
 
     def stop(self) -> asyncio.Future[End] | None:
         """End the routine for good, as far as that is possible; it is not reported. What to wait for, if anything."""
         self._stopped = True
+        self._steps.close()
         return self._ending if self._way.stop() and not self._ending.done() else None
 
     def _routine_ended(self, ending: asyncio.Future[End]) -> None:
         self.running = False
+        self._steps.close()
         problem: Exception | None = None
         try:
             if not self.lost and not self._stopped and self._mailbox.fate is not Fate.LOST:
@@ -102,12 +113,15 @@ class Run:
             self._ended(self, None)
 
     def _begin(self) -> asyncio.Future[End]:
+        ended: asyncio.Future[End] = asyncio.get_running_loop().create_future()
         try:
-            return self._way.begin(self._attempt, name=self._named)
+            end = unreadable(self.grant, name=self._name)
+            if end is None:
+                return self._way.begin(self._attempt, name=self._named)
         except Exception as problem:  # noqa: BLE001 - such as no thread that can be started
-            ended: asyncio.Future[End] = asyncio.get_running_loop().create_future()
-            ended.set_result(self._attempt.raised(problem))
-            return ended
+            end = self._attempt.raised(problem)
+        ended.set_result(end)
+        return ended
 
     def _end(self, ending: asyncio.Future[End]) -> End:
         """The end, also of a routine whose task on the loop was cancelled before it began."""
@@ -119,6 +133,13 @@ class Run:
         self._log.warning(
             f"{self._named}: the control plane took it back; {consequence}",
             kind="task.lost",
+            **self._fields,
+        )
+
+    def _say_stale(self, refusal: Refusal) -> None:
+        self._log.warning(
+            f"{self._named}: its routine is stopped: {refusal.sentence}",
+            kind="task.stale",
             **self._fields,
         )
 

@@ -49,13 +49,18 @@ class OnLoop:
             result = attempt.routine.function(attempt.context)
             if isawaitable(result):
                 result = await result
-            end = attempt.returned(result)
+            _leave_if_forked(process)
+            return attempt.returned(result)
         except BaseException as problem:  # noqa: BLE001 - as in Attempt.run; also a cancellation of its own
-            end = attempt.raised(problem)
-        if os.getpid() != process:
-            # A forked child that comes back would be a second supervisor, on the same connections.
-            os._exit(1)
-        return end
+            _leave_if_forked(process)
+            await attempt.steps.fault_async(problem)
+            return attempt.raised(problem)
+
+
+def _leave_if_forked(process: int) -> None:
+    """End a forked child that came back: it would be a second supervisor, on the same connections."""
+    if os.getpid() != process:
+        os._exit(1)
 
 
 class InThread:

@@ -16,11 +16,21 @@ from typing import Literal, NoReturn
 
 import msgspec
 
-from stateous.client.answers import Grant
+from stateous.client.answers import Checkpointed, Grant
 from stateous.model.refusals import StateousError
 from stateous_supervisor.attempt import Attempt, End
 from stateous_supervisor.context import RunContext
-from stateous_supervisor.frames import Channel, Ended, Job, Kept, Refused, Written
+from stateous_supervisor.frames import (
+    Accepted,
+    Channel,
+    Ended,
+    Frame,
+    Job,
+    Kept,
+    Refused,
+    Stepped,
+    Written,
+)
 from stateous_supervisor.outcome import Failed, clean, failure_of, report_body
 from stateous_supervisor.routine import Routine
 from stateous_supervisor.routines import load_routine
@@ -58,7 +68,7 @@ def _run(job: Job, desk: _Desk) -> tuple[End, Callable[[], None]]:
             failed, context={}, schedules=[], attempt=grant.attempt, supervisor=job.name
         )
         return End(body), _nothing
-    attempt = Attempt(grant, routine, name=job.name, write=desk.write)
+    attempt = Attempt(grant, routine, name=job.name, write=desk.write, send=desk.send)
     if not routine.awaited:
         return attempt.run(routine.function), _nothing
 
@@ -83,24 +93,32 @@ class _Desk:
 
     def write(self, kind: Literal["note", "memory"], body: bytes) -> None:
         """Return when it is on the disk. Raises what the supervisor raised, or SupervisorGone."""
+        answer = self._ask(Written(kind, body))
+        if not isinstance(answer, Kept):
+            raise SupervisorGone(f"the supervisor answered {type(answer).__name__}")
+
+    def send(self, body: bytes, /, *, last: bool = False) -> Checkpointed:
+        """Return when the control plane has written the step down. Raises as `write` does, and its refusals."""
+        answer = self._ask(Stepped(body, last))
+        if not isinstance(answer, Accepted):
+            raise SupervisorGone(f"the supervisor answered {type(answer).__name__}")
+        return Checkpointed(answer.revision, answer.correlation)
+
+    def _ask(self, frame: Frame) -> Frame:
         with self._order:
             if not self._in_step:
                 raise SupervisorGone("this process is being ended")
             self._in_step = False  # until the answer is read: SIGTERM raises anywhere
             try:
-                self._channel.send(Written(kind, body))
+                self._channel.send(frame)
                 answer = self._channel.receive()
             except EOFError:
                 raise SupervisorGone("the supervisor listens to this process no more") from None
             self._in_step = True
-        match answer:
-            case Kept():
-                pass
-            case Refused(module, name, sentence):
-                refusal: type[StateousError] = getattr(import_module(module), name)
-                raise refusal(sentence)
-            case _:
-                raise SupervisorGone(f"the supervisor answered {type(answer).__name__}")
+        if isinstance(answer, Refused):
+            refusal: type[StateousError] = getattr(import_module(answer.module), answer.kind)
+            raise refusal(answer.sentence)
+        return answer
 
 
 def _end(_number: int, _frame: FrameType | None) -> NoReturn:

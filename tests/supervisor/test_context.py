@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import timedelta
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
@@ -12,6 +12,8 @@ from stateous import Context, Event, Occurrence
 from stateous.client.answers import Grant, Occurred
 from stateous.client.documents import NotJson
 from stateous_supervisor.context import RunContext
+from stateous_supervisor.flow import Flow
+from stateous_supervisor.steps import Steps
 
 
 class remind(Event):  # noqa: N801 - as a contract names it
@@ -39,7 +41,16 @@ def ctx(written: Written) -> RunContext:
         memory={"page": 4},
         entered_by=Occurred("reviewed", {"approved": False}),
     )
-    return RunContext(grant, write=lambda kind, body: written.append((kind, json.loads(body))))
+    steps = Steps(Flow(grant, supervisor="box"), awaited=False, send=no_control_plane)
+    return RunContext(
+        grant,
+        write=lambda kind, body: written.append((kind, json.loads(body))),
+        steps=steps,
+    )
+
+
+def no_control_plane(body: bytes, /, *, last: bool = False) -> NoReturn:
+    raise AssertionError(body)
 
 
 def test_it_is_what_routines_are_promised(ctx: RunContext) -> None:
@@ -86,7 +97,11 @@ def test_a_change_that_json_cannot_hold_is_refused_and_named(ctx: RunContext) ->
 
 def test_notes_go_out_at_once(ctx: RunContext, written: Written) -> None:
     ctx.note("half way")
-    assert written == [("note", {"text": "half way", "attempt": 3})]
+    ctx.progress("all the way")
+    assert written == [
+        ("note", {"text": "half way", "attempt": 3}),
+        ("note", {"text": "all the way", "attempt": 3}),
+    ]
 
 
 def test_a_note_is_kept_without_what_no_database_keeps(ctx: RunContext, written: Written) -> None:

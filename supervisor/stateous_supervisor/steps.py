@@ -1,0 +1,130 @@
+"""The steps of a routine are followed: on the loop of an `async def` one, in the thread of a `def` one."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from functools import partial
+from inspect import isawaitable, iscoroutine
+from typing import Any, Protocol
+
+from stateous.client.answers import Checkpointed
+from stateous.model.refusals import StateousError
+from stateous_supervisor.flow import BadStep, Course, Do, Flow, Tell
+
+
+class Send(Protocol):
+    """Has the control plane write a step down, and raises its refusals.
+
+    With `last` the routine has ended, and it is tried once. What can be awaited is for `async def` routines only.
+    """
+
+    def __call__(
+        self, body: bytes, /, *, last: bool = False
+    ) -> Checkpointed | Awaitable[Checkpointed]: ...
+
+
+class Steps:
+    """`ctx.step` and `ctx.respond` of one attempt; they return what is to be awaited if the routine is `awaited`."""
+
+    def __init__(self, flow: Flow, *, awaited: bool, send: Send) -> None:
+        self._flow = flow
+        self._follow: Callable[[Course, Send], Any] = _follow_async if awaited else _follow
+        self._send = send
+
+    def step(
+        self,
+        name: str,
+        call: Callable[..., Any],
+        args: tuple[Any, ...],
+        more: dict[str, Any],
+        kind: Any,
+    ) -> Any:
+        course = self._flow.step(name, partial(_check(call, name), *args, **more), kind=kind)
+        return self._follow(course, self._send)
+
+    def respond(
+        self,
+        name: str,
+        trigger: Callable[..., Any],
+        args: tuple[Any, ...],
+        *,
+        timeout: str | None,
+        kind: Any,
+        on_lost: str,
+    ) -> Any:
+        _check(trigger, name)
+        course = self._flow.respond(
+            name,
+            lambda correlation: trigger(correlation, *args),
+            timeout=timeout,
+            kind=kind,
+            on_lost=on_lost,
+        )
+        return self._follow(course, self._send)
+
+    def fault(self, problem: BaseException) -> None:
+        """Write down, if it can be done now, that the step that `problem` came of has faulted."""
+        body = self._flow.fault(problem)
+        if body is not None:
+            with suppress(StateousError):  # the report says it, too
+                self._send(body, last=True)
+
+    async def fault_async(self, problem: BaseException) -> None:
+        body = self._flow.fault(problem)
+        if body is not None:
+            with suppress(StateousError):
+                sent = self._send(body, last=True)
+                if isawaitable(sent):
+                    await sent
+
+
+def _check(call: object, name: object) -> Callable[..., Any]:
+    if iscoroutine(call):
+        call.close()  # nobody awaits it any more, and Python would warn of it
+    if not callable(call):
+        raise BadStep(
+            f"the step {name!r:.140} needs a function, and not what it returned: fn, *args"
+        )
+    return call
+
+
+def _follow(course: Course, send: Send) -> Any:
+    """Follow a course to its end, here and now."""
+    asked = course.send
+    value: Any = None
+    try:
+        while True:
+            wanted = asked(value)
+            try:
+                value, asked = _done(wanted, send), course.send
+            except BaseException as problem:  # noqa: BLE001 - it is thrown on
+                value, asked = problem, course.throw
+    except StopIteration as end:
+        return end.value
+
+
+def _done(wanted: Do | Tell, send: Send) -> Any:
+    if isinstance(wanted, Tell):
+        return send(wanted.body)
+    result = wanted.call()
+    if isawaitable(result):
+        if iscoroutine(result):
+            result.close()
+        raise BadStep("a step of a def routine cannot await: make the routine an async def")
+    return result
+
+
+async def _follow_async(course: Course, send: Send) -> Any:
+    asked = course.send
+    value: Any = None
+    try:
+        while True:
+            wanted = asked(value)
+            try:
+                done: Any = wanted.call() if isinstance(wanted, Do) else send(wanted.body)
+                value, asked = (await done if isawaitable(done) else done), course.send
+            except BaseException as problem:  # noqa: BLE001 - it is thrown on
+                value, asked = problem, course.throw
+    except StopIteration as end:
+        return end.value
