@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 import threading
 from collections.abc import AsyncGenerator, Callable
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +15,10 @@ import pytest
 
 from stateous import FlowFailed
 from stateous.client import AsyncClient
-from tests.supervisor.proxy import CUT, LOSE, Instead, Proxy, proxying
+from tests.supervisor.processes import make_folder, supervise
+from tests.supervisor.proxy import CUT, LOSE, Hold, Instead, Proxy, proxying
 from tests.supervisor.running import submitted, supervising
-from tests.supervisor.test_isolation import isolated
+from tests.supervisor.test_isolation import HEAD, isolated
 
 pytestmark = pytest.mark.usefixtures("quickly")
 
@@ -234,20 +238,22 @@ async def test_a_run_that_is_stale_is_stopped_and_said(
         await box.says("task 1 of A: reported submitted")
 
 
+GRANTED = {
+    "task": 1,
+    "token": "A",
+    "state": "draft",
+    "visit": 1,
+    "attempt": 1,
+    "context": {},
+    "memory": {},
+    "entered_by": {"name": "__started__"},
+}
+
+
 async def test_a_control_plane_of_before_is_told_at_the_first_step(
     proxy: Proxy, client: AsyncClient, tmp_path: Path
 ) -> None:
-    granted = {
-        "task": 1,
-        "token": "A",
-        "state": "draft",
-        "visit": 1,
-        "attempt": 1,
-        "context": {},
-        "memory": {},
-        "entered_by": {"name": "__started__"},
-    }
-    proxy.then("/tasks/claim", Instead(200, {"grants": [granted]}))
+    proxy.then("/tasks/claim", Instead(200, {"grants": [GRANTED]}))
     async with supervising(proxy.url, tmp_path, {"draft": in_a_thread([])}) as box:
         await box.says("task 1 of A: its routine raised")
         await proxy.passes("/tasks/messages")
@@ -299,3 +305,98 @@ async def test_a_process_whose_task_is_lost_is_stopped_at_its_next_step(
         box.stop.ask()
         assert await box.exit_code() == 0
     assert not (tmp_path / "went on").exists()
+
+
+async def test_a_flow_that_cannot_be_read_is_not_begun_anew(
+    proxy: Proxy, client: AsyncClient, tmp_path: Path
+) -> None:
+    flow = {"unreadable": True, "schemaVersion": 9}
+    proxy.then("/tasks/claim", Instead(200, {"grants": [{**GRANTED, "flow": flow}]}))
+    calls: list[str] = []
+    async with supervising(proxy.url, tmp_path, {"draft": in_a_thread(calls)}):
+        await proxy.passes("/tasks/messages")
+    (sent,) = proxy.bodies("/tasks/messages")
+    (report,) = sent["messages"]
+    assert report["final"] is True
+    assert report["error"].startswith(
+        "the flow of task 1 is kept in a form that is not known here (9)"
+    )
+    assert calls == []
+
+
+@pytest.mark.parametrize("kind", ["thread", "loop"])
+async def test_a_step_that_raises_is_reported_though_nobody_writes_it_down(
+    proxy: Proxy, client: AsyncClient, tmp_path: Path, kind: str
+) -> None:
+    def draft(ctx: Any) -> Any:
+        ctx.step("charge", int, "x")
+
+    async def draft_on_the_loop(ctx: Any) -> Any:
+        await ctx.step("charge", int, "x")
+
+    proxy.then("/tasks/1/steps", *[CUT] * 20)
+    await client.start("A")
+    routine = draft if kind == "thread" else draft_on_the_loop
+    async with supervising(proxy.url, tmp_path, {"draft": routine}) as box:
+        await box.says("task 1 of A: reported failed: ValueError")
+        await box.says("task 1 of A: reported failed: ValueError")
+    assert (await client.get("A")).status == "failed"
+
+
+@pytest.mark.parametrize("kind", ["thread", "loop", "process"])
+async def test_a_step_that_waits_does_not_hold_up_who_stops_now(
+    proxy: Proxy, client: AsyncClient, tmp_path: Path, kind: str
+) -> None:
+    def draft(ctx: Any) -> Any:
+        ctx.step("charge", int)
+
+    async def draft_on_the_loop(ctx: Any) -> Any:
+        await ctx.step("charge", int)
+
+    ways = {"thread": draft, "loop": draft_on_the_loop}
+    process = isolated(tmp_path, """def draft(ctx): ctx.step("charge", int)""")
+    held = Hold()
+    proxy.then("/tasks/1/steps", held)
+    await client.start("A")
+    async with supervising(proxy.url, tmp_path, {"draft": ways.get(kind, process)}) as box:
+        await held.reached.wait()
+        box.stop.ask()
+        box.stop.ask()
+        async with asyncio.timeout(1.5):
+            assert await box.exit_code() == 1
+        held.go.set()
+
+
+class TestShortLeases:
+    """With a lease of two seconds, another supervisor goes on soon."""
+
+    @pytest.fixture
+    def lease_for(self) -> timedelta:
+        return timedelta(seconds=2)
+
+    async def test_what_a_killed_supervisor_has_done_is_not_done_again(
+        self, url: str, client: AsyncClient, tmp_path: Path
+    ) -> None:
+        text = """def draft(ctx):
+    def do(name):
+        with (here / "did").open("a") as did: did.write(name + " ")
+    ctx.step("charge", do, "charge")
+    if ctx.attempt == 1:
+        ctx.step("print", lambda: (do("print"), (here / "killed").touch(), time.sleep(600)))
+    ctx.step("print", do, "print")
+    return submitted
+"""
+        folder = make_folder(tmp_path / "box", url, checksum=(await client.health()).checksum)
+        (folder / "routines.py").write_text((HEAD + text).replace(", isolate=True", ""))
+        await client.start("A")
+        with supervise(folder) as running:
+            while not (folder / "killed").exists():  # noqa: ASYNC110 - another process does it
+                await asyncio.sleep(0.01)
+            os.kill(running.pid, signal.SIGKILL)
+        with supervise(folder):
+            async with asyncio.timeout(30):
+                while (await client.get("A")).state != "review":  # noqa: ASYNC110 - as above
+                    await asyncio.sleep(0.05)
+        # The step that was not written down yet is the one that is done twice.
+        assert (folder / "did").read_text() == "charge print print "
+        assert await steps_of(client) == ["step_done charge", "step_done print"]
