@@ -47,6 +47,7 @@ async def test_a_start_enters_the_first_state_queues_its_task_and_sets_its_timeo
         "attempt": 1,
         "context": FILLED,
         "memory": {},
+        "flow": {"revision": 0, "steps": {}},
         "entered_by": {"name": "__started__"},
     }
     await served.read_up("T")

@@ -20,7 +20,7 @@ select token, root, parent, workflow, state, status, visit, seq, context::text, 
 from tokens"""
 _TASKS = """
 select id, token, queue, state, visit, status, attempt, failures, claimed_by, lease_until,
-       queued_at, parked
+       queued_at, awaiting::text, parked
 from tasks"""
 _TIMERS = """
 select json_agg(json_build_array(id, token, state, visit, event, payload::text, kind, status,
@@ -50,7 +50,7 @@ async def world_of(database: Database, document: Json) -> World:
             world.ledger[row[0]] = []
         for row in await rows(_TASKS):
             world.tasks[row[0]] = task_of(row)
-            if row[11]:
+            if row[12]:
                 world.parked_tasks.add(row[0])
         for timer in timers_of((await rows(_TIMERS))[0][0]):
             world.timers[timer.id] = timer
