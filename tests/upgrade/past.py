@@ -21,7 +21,7 @@ import msgspec
 import psycopg
 from psycopg import sql
 
-from stateous.engine.commands import Cancel, Note, Pause, SetMemory
+from stateous.engine.commands import Cancel, Checkpoint, Note, Pause, SetMemory
 from stateous.model.graph import parse_graph
 from stateous.store import migrate
 from stateous.store.contents import promised
@@ -57,6 +57,21 @@ class Past(Morning):
         task = self._taken("draft", "box-1")
         self.do(Note(task=task, text="which colour?", id="m1"))
         self.do(SetMemory(task=task, key="colours", value=["red", {"rgb": 2**70}]))
+        self._did(task, "ask", {"colour": "red"})
+
+    def _did(self, task: int, step: str, result: object) -> None:
+        self.do(
+            Checkpoint(
+                task=task,
+                attempt=1,
+                revision=0,
+                name=step,
+                kind="step",
+                status="done",
+                result=result,
+                message="asked",
+            )
+        )
 
 
 def make_version(database: Database, version: str, *, schema: str = "stateous") -> None:
