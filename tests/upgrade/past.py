@@ -21,7 +21,8 @@ import msgspec
 import psycopg
 from psycopg import sql
 
-from stateous.engine.commands import Cancel, Checkpoint, Note, Pause, SetMemory
+from stateous.engine.commands import Cancel, Checkpoint, Note, Pause, Report, SetMemory
+from stateous.engine.family import Json
 from stateous.model.graph import parse_graph
 from stateous.store import migrate
 from stateous.store.contents import promised
@@ -58,8 +59,12 @@ class Past(Morning):
         self.do(Note(task=task, text="which colour?", id="m1"))
         self.do(SetMemory(task=task, key="colours", value=["red", {"rgb": 2**70}]))
         self._did(task, "ask", {"colour": "red"})
+        self._is_new("ORDER-14")
+        task = self._taken("draft", "box-1")
+        self._did(task, "print", "page 1")
+        self._asks(task, "label", revision=1)
 
-    def _did(self, task: int, step: str, result: object) -> None:
+    def _did(self, task: int, step: str, result: Json) -> None:
         self.do(
             Checkpoint(
                 task=task,
@@ -72,6 +77,21 @@ class Past(Morning):
                 message="asked",
             )
         )
+
+    def _asks(self, task: int, step: str, *, revision: int) -> None:
+        self.do(
+            Checkpoint(
+                task=task,
+                attempt=1,
+                revision=revision,
+                name=step,
+                kind="response",
+                status="open",
+                timeout="2h",
+                correlation="0123456789abcdef" * 2,
+            )
+        )
+        self.do(Report(task=task, kind="waiting", awaiting=(step,)))
 
 
 def make_version(database: Database, version: str, *, schema: str = "stateous") -> None:

@@ -127,7 +127,7 @@ def test_what_is_kept_is_in_each_table_and_in_all_conditions() -> None:
         "cancelled",
         "failed",
     }
-    assert {row["kind"] for row in rows["timers"]} == {"timeout", "timer"}
+    assert {row["kind"] for row in rows["timers"]} == {"timeout", "timer", "deadline"}
     for table in ("tasks", "timers"):
         assert any(row["parked"] for row in rows[table])
 
