@@ -24,7 +24,7 @@ select id, token, queue, state, visit, status, attempt, failures, claimed_by, le
 from tasks"""
 _TIMERS = """
 select json_agg(json_build_array(id, token, state, visit, event, payload::text, kind, status,
-                                 set_at, due_at))::text
+                                 set_at, due_at, step))::text
 from timers"""
 _HELD = """
 select arrival, token, event, payload::text, key, task, state, visit, context::text,
