@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         Token,
         Unreachable,
     )
+    from stateous.model.ambient import BadPropagator, ContextPropagator, ContextVarPropagator
     from stateous.model.answers import Answers, BadAnswer
     from stateous.model.flows import FlowFailed, ResponseFailed, ResponseTimeout
     from stateous.model.marks import Context, Event, Occurrence, StateRef, on_state
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
         TokenNotFound,
         Unexpected,
     )
+    from stateous.model.tracing import TraceContextPropagator
     from stateous.model.workflow import Workflow
 
 __all__ = [
@@ -66,11 +68,14 @@ __all__ = [
     "AsyncClient",
     "AttemptOver",
     "BadAnswer",
+    "BadPropagator",
     "BadRequest",
     "BodyTooLarge",
     "ChildToken",
     "Client",
     "Context",
+    "ContextPropagator",
+    "ContextVarPropagator",
     "DatabaseBusy",
     "Entry",
     "Event",
@@ -106,6 +111,7 @@ __all__ = [
     "Token",
     "TokenNotActive",
     "TokenNotFound",
+    "TraceContextPropagator",
     "Unexpected",
     "Unreachable",
     "Workflow",
@@ -113,10 +119,12 @@ __all__ = [
 ]
 
 _NAMES: Final = {
+    "stateous.model.ambient": ("BadPropagator", "ContextPropagator", "ContextVarPropagator"),
     "stateous.model.answers": ("Answers", "BadAnswer"),
     "stateous.model.flows": ("FlowFailed", "ResponseFailed", "ResponseTimeout"),
     "stateous.model.marks": ("Context", "Event", "Occurrence", "StateRef", "on_state"),
     "stateous.model.names": ("END", "ERROR", "JOINED", "START", "TIMEOUT"),
+    "stateous.model.tracing": ("TraceContextPropagator",),
     "stateous.model.workflow": ("Workflow",),
     "stateous.client": (
         "AsyncClient",

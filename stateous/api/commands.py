@@ -47,12 +47,12 @@ class ClaimAsked(NamedTuple):
 
 
 def start_asked(body: Body) -> Start:
-    """`{token, context?}`. Raises InvalidTokenId and InvalidContext."""
+    """`{token, context?, ambient?}`. Raises InvalidTokenId, InvalidContext, InvalidBody and InvalidArgument."""
     token = fields.token_id(body)
     context = fields.document(body, "context", InvalidContext)
     body.refuse_nul(context, "'context'", InvalidContext)
     fields.check_token_id(token)
-    return Start(token, context or {})
+    return Start(token, context or {}, fields.ambient(body))
 
 
 def fire_asked(token: str, event: str, body: Body, headers: Iterable[tuple[bytes, bytes]]) -> Fire:

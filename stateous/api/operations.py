@@ -126,7 +126,7 @@ START: Final = described(
         201: Told("The token was started.", one(Token)),
         200: Told("A token with this id exists: here it is, unchanged.", one(Token)),
     },
-    refusals=(*_BODY, InvalidTokenId, InvalidContext, *_DATABASE),
+    refusals=(*_BODY, InvalidTokenId, InvalidContext, InvalidArgument, *_DATABASE),
 )
 LIST: Final = described(
     "tokens_list",

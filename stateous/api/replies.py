@@ -190,6 +190,7 @@ class Grant(msgspec.Struct):
     memory: dict[str, Any]
     entered_by: EnteredBy
     flow: GrantFlow
+    ambient: dict[str, str] | None
 
 
 class Grants(msgspec.Struct):
@@ -306,6 +307,7 @@ def grant_shown(grant: answers.Grant) -> Grant:
         grant.memory,
         EnteredBy(grant.entered_by.name, UNSET if payload is None else payload),
         _grant_flow(grant),
+        grant.ambient,
     )
 
 
@@ -362,7 +364,7 @@ def flow_shown(shown: ShownFlow, graph: Graph) -> Flow:
         values={key: _json(value) for key, value in shown.memory.items()},
         parent_flow_id=None,
         parent_step_name=None,
-        context=None,
+        context=token.ambient,
     )
 
 

@@ -41,11 +41,24 @@ Awaiting = Annotated[list[StepName], Meta(max_length=fields.MOST_IN_A_LIST)] | U
 Delay = Annotated[str, Meta(pattern="^[1-9][0-9]*[smhd]$", description="At most 3650 days.")]
 
 
+Ambient = Annotated[
+    dict[
+        Annotated[str, Meta(min_length=1, max_length=fields.LONGEST_AMBIENT_NAME)],
+        str,
+    ],
+    Meta(
+        max_length=fields.MOST_AMBIENT,
+        description=f"At most {fields.LARGEST_AMBIENT} bytes, names and values together.",
+    ),
+]
+
+
 class StartBody(Struct):
-    """A token's id, and its business data."""
+    """A token's id, its business data, and what was captured around its start."""
 
     token: Annotated[str, Meta(pattern="^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$")]
     context: Document | UnsetType | None = UNSET
+    ambient: Ambient | UnsetType | None = UNSET
 
 
 class FireBody(Struct):

@@ -138,7 +138,8 @@ class Flow(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 class Grant(msgspec.Struct, frozen=True, kw_only=True):
     """A task that this supervisor holds now. `state` is `<workflow>/<state>` for a child token.
 
-    `flow` is None when the control plane knows no flows.
+    `flow` is None when the control plane knows no flows. `ambient` is what was captured when the token was
+    started, None: nothing, or the control plane keeps no such thing.
     """
 
     task: int
@@ -150,6 +151,7 @@ class Grant(msgspec.Struct, frozen=True, kw_only=True):
     memory: dict[str, Any]
     entered_by: Occurred
     flow: GrantFlow | None = None
+    ambient: dict[str, str] | None = None
 
 
 class Lost(msgspec.Struct, frozen=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import io
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from types import TracebackType
 from typing import Any, Literal, Self, Unpack
@@ -28,6 +28,8 @@ from stateous.client.answers import (
 from stateous.client.calls import Answered, Call, ReportFields, StepFields
 from stateous.client.errors import Again
 from stateous.client.patience import Patience, longest_try
+from stateous.model.ambient import ContextPropagator, captured_by
+from stateous.model.tracing import propagators_of
 
 _LARGE = 2**20
 _IDLE_FOR = 30.0  # seconds; a control plane keeps an idle connection longer, and most proxies do
@@ -36,11 +38,19 @@ _IDLE_FOR = 30.0  # seconds; a control plane keeps an idle connection longer, an
 class AsyncClient:
     """Speaks with a control plane. Close it, or use it as an async context manager.
 
-    The methods, their errors, `timeout` and `tries` are those of `stateous.client.Client`.
+    The methods, their errors, `timeout`, `tries` and `propagators` are those of `stateous.client.Client`.
     """
 
-    def __init__(self, url: str, *, timeout: float = 30.0, tries: int | None = None) -> None:
+    def __init__(
+        self,
+        url: str,
+        *,
+        timeout: float = 30.0,
+        tries: int | None = None,
+        propagators: Iterable[ContextPropagator] | None = None,
+    ) -> None:
         self._address = parse_address(url)
+        self._propagators = propagators_of(propagators)
         self._timeout = timeout
         self._tries = tries
         self._session: aiohttp.ClientSession | None = None
@@ -54,7 +64,9 @@ class AsyncClient:
         return self._address.shown
 
     async def start(self, token: str, context: Mapping[str, Any] | None = None) -> StartedToken:
-        return await self.send(calls.start(token, context))
+        """Start a token, or find the one that exists. Raises BadPropagator, too, before anything is sent."""
+        ambient = captured_by(self._propagators)
+        return await self.send(calls.start(token, context, ambient))
 
     async def fire(
         self, token: str, event: str, payload: object = None, *, key: str | None = None

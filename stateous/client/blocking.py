@@ -8,7 +8,7 @@ import select
 import socket
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import partial
@@ -32,6 +32,8 @@ from stateous.client.answers import (
 from stateous.client.calls import Answered, Call, ReportFields, StepFields
 from stateous.client.errors import Again
 from stateous.client.patience import Patience, longest_try
+from stateous.model.ambient import ContextPropagator, captured_by
+from stateous.model.tracing import propagators_of
 
 _IDLE_FOR = 30.0  # seconds; a control plane keeps an idle connection longer, and most proxies do
 _IDLE_KEPT = 16
@@ -41,13 +43,22 @@ class Client:
     """Speaks with a control plane. Close it, or use it as a context manager.
 
     `timeout` is how long, in seconds, a call may take with all its tries (see `stateous.client.calls`
-    for which calls are repeated), `tries` how many these may be (None: as many as fit). Every method
+    for which calls are repeated), `tries` how many these may be (None: as many as fit). `propagators` capture what
+    surrounds the start of a token (None: the current trace, where OpenTelemetry is installed). Every method
     raises a Refusal (with its `code`) for an answer that says no, Unreachable when none came in time,
     NotStateous when something else answered, and NotJson for values that JSON cannot hold.
     """
 
-    def __init__(self, url: str, *, timeout: float = 30.0, tries: int | None = None) -> None:
+    def __init__(
+        self,
+        url: str,
+        *,
+        timeout: float = 30.0,
+        tries: int | None = None,
+        propagators: Iterable[ContextPropagator] | None = None,
+    ) -> None:
         self._address = parse_address(url)
+        self._propagators = propagators_of(propagators)
         self._timeout = timeout
         self._tries = tries
         self._idle: list[tuple[http.client.HTTPConnection, float]] = []
@@ -62,7 +73,9 @@ class Client:
         return self._address.shown
 
     def start(self, token: str, context: Mapping[str, Any] | None = None) -> StartedToken:
-        return self.send(calls.start(token, context))
+        """Start a token, or find the one that exists. Raises BadPropagator, too, before anything is sent."""
+        ambient = captured_by(self._propagators)
+        return self.send(calls.start(token, context, ambient))
 
     def fire(
         self, token: str, event: str, payload: object = None, *, key: str | None = None

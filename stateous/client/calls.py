@@ -86,10 +86,14 @@ class Call(msgspec.Struct, Generic[Answered], frozen=True, kw_only=True):
     waits: float = 0.0
 
 
-def start(token: str, context: Document | None) -> Call[StartedToken]:
+def start(
+    token: str, context: Document | None, ambient: Mapping[str, str] | None = None
+) -> Call[StartedToken]:
     body: dict[str, Any] = {"token": token}
     if context is not None:
         body["context"] = context
+    if ambient:
+        body["ambient"] = ambient
     return _post("/tokens", body, read=_started, repeatable=True)
 
 

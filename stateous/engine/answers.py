@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from stateous.engine.family import Document, Flow, FlowStep, Occurrence, Token
+from stateous.engine.family import Ambient, Document, Flow, FlowStep, Occurrence, Token
 from stateous.model.refusals import Refusal
 
 
@@ -54,6 +54,7 @@ class Grant(msgspec.Struct, frozen=True, kw_only=True):
     entered_by: Occurrence
     flow: Flow | None = None
     steps: tuple[FlowStep, ...] = ()
+    ambient: Ambient | None = None
 
 
 class Granted(msgspec.Struct, frozen=True):

@@ -145,6 +145,7 @@ class ClaimBatch:
             entered_by=token.entered_by or Occurrence(STARTED),
             flow=flow,
             steps=steps,
+            ambient=token.ambient,
         )
 
 

@@ -9,17 +9,18 @@ from typing import Literal
 
 import msgspec
 
-from stateous.engine.family import Document, Json, Schedule
+from stateous.engine.family import Ambient, Document, Json, Schedule
 
 ResponseStatus = Literal["completed", "failed", "progress"]
 """What a response says of the step that awaits it."""
 
 
 class Start(msgspec.Struct, frozen=True):
-    """Start a token."""
+    """Start a token; `ambient` is what was captured around that, None: nothing."""
 
     token: str
     context: Document
+    ambient: Ambient | None = None
 
 
 class Fire(msgspec.Struct, frozen=True):

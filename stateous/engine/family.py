@@ -18,6 +18,9 @@ Json = Any
 Document = dict[str, Json]
 """A decoded JSON object. Documents are shared between values, so nobody changes one in place."""
 
+Ambient = dict[str, str]
+"""What was captured around the start of a token, for the runs of its routines; as a Document, never changed in place."""
+
 
 class Occurrence(msgspec.Struct, frozen=True):
     """An accepted event: its name and what it carried (None when it carried nothing)."""
@@ -33,6 +36,7 @@ class Token(msgspec.Struct, kw_only=True):
     `visits` how often each state was entered, `task` the id of its one open task, if any.
     `children_open` counts the live child tokens of the current visit. `held_count` is how many events
     the family holds; only the top token's is used. `children_open` and `held_count` are never below 0.
+    `ambient` is written when the token starts, and never again.
     """
 
     token: str
@@ -54,6 +58,7 @@ class Token(msgspec.Struct, kw_only=True):
     entered_at: datetime
     changed_at: datetime
     paused_at: datetime | None = None
+    ambient: Ambient | None = None
 
 
 class Task(msgspec.Struct, kw_only=True):

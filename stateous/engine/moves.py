@@ -8,7 +8,7 @@ Source: docs/ledger.md. Every kind of entry is recorded here, in `joins`, or in 
 from __future__ import annotations
 
 from stateous.engine.draft import Draft
-from stateous.engine.family import Document, Occurrence, Task, Timer, Token
+from stateous.engine.family import Ambient, Document, Occurrence, Task, Timer, Token
 from stateous.engine.lifecycles import LIVE_TOKEN, WORKED_TASK
 from stateous.engine.plans import BeginChild, ChildEnded, Taken
 from stateous.model.names import END, START, STARTED, TIMEOUT, child_id
@@ -62,9 +62,17 @@ def begin(draft: Draft, token: Token, taken: Taken) -> None:
 
 
 def new_token(
-    draft: Draft, token: str, workflow: str, context: Document, parent: Token | None
+    draft: Draft,
+    token: str,
+    workflow: str,
+    context: Document,
+    parent: Token | None,
+    *,
+    ambient: Ambient | None = None,
 ) -> Token:
-    """A token at START that nobody has seen yet."""
+    """A token at START that nobody has seen yet; without an ambient map of its own it has that of its parent."""
+    if ambient is None and parent is not None:
+        ambient = parent.ambient
     return Token(
         token=token,
         root=token if parent is None else parent.root,
@@ -84,6 +92,7 @@ def new_token(
         created_at=draft.at,
         entered_at=draft.at,
         changed_at=draft.at,
+        ambient=ambient,
     )
 
 

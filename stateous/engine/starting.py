@@ -48,7 +48,8 @@ def start(rules: Rules, facts: Facts, command: Start, now: datetime) -> tuple[Dr
     taken = plan_start(draft, name, workflow, context)
     if isinstance(taken, Refused):
         raise InvalidContext(taken.reason)
-    start_token(draft, new_token(draft, name, workflow, context, parent=None), taken)
+    token = new_token(draft, name, workflow, context, parent=None, ambient=command.ambient)
+    start_token(draft, token, taken)
     facts.families[name] = draft.family
     return draft, Started(draft.token(name), created=True)
 

@@ -88,6 +88,7 @@ def new_token_row(token: Token) -> Document:
         "entered_at": time_text(token.entered_at),
         "changed_at": time_text(token.changed_at),
         "paused_at": time_or_null(token.paused_at),
+        "ambient": json_or_null(token.ambient),
     }
 
 

@@ -32,13 +32,14 @@ Row = Sequence[Any]
 LARGEST = 2**63 - 1
 """The largest integer that a column holds; no number in a row is beyond it."""
 
-TOKEN_COLUMNS = 19
+TOKEN_COLUMNS = 20
 TASK_COLUMNS = 12
 
 _read_json = msgspec.json.Decoder().decode
 _read_occurrence = msgspec.json.Decoder(Occurrence).decode
 _read_schedules = msgspec.json.Decoder(tuple[Schedule, ...]).decode
 _read_pairs = msgspec.json.Decoder(tuple[tuple[int, int], ...]).decode
+_read_texts = msgspec.json.Decoder(dict[str, str]).decode
 _read_names = msgspec.json.Decoder(tuple[str, ...]).decode
 _read_lists = msgspec.json.Decoder(list[list[Any]]).decode
 
@@ -65,7 +66,7 @@ def latest_of(row: Row) -> datetime | None:
 
 
 def token_of(row: Row) -> Token:
-    """The token in the first 19 columns of a row."""
+    """The token in the first 20 columns of a row."""
     return Token(
         token=row[0],
         root=row[1],
@@ -86,6 +87,7 @@ def token_of(row: Row) -> Token:
         entered_at=time_value(row[16]),
         changed_at=time_value(row[17]),
         paused_at=_time_or_none(row[18]),
+        ambient=None if row[19] is None else _read_texts(row[19]),
     )
 
 

@@ -12,6 +12,7 @@ import msgspec
 
 from stateous.client.answers import Grant
 from stateous.model.wire.body import LARGEST_BODY
+from stateous_supervisor.ambience import Ambience
 from stateous_supervisor.context import RunContext, Write
 from stateous_supervisor.flow import Flow, Stopped, Suspended
 from stateous_supervisor.outcome import (
@@ -43,12 +44,23 @@ class End(msgspec.Struct, frozen=True):
 
 
 class Attempt:
-    """One attempt of one task: the routine, its `ctx`, and the report of its end by the supervisor `name`."""
+    """One attempt of one task: the routine, its `ctx`, and the report of its end by the supervisor `name`.
+
+    `ambience` is what surrounds the routine while it runs; `warn` is told in a sentence what of it failed.
+    """
 
     def __init__(
-        self, grant: Grant, routine: Routine, *, name: str, write: Write, send: Send
+        self,
+        grant: Grant,
+        routine: Routine,
+        *,
+        name: str,
+        write: Write,
+        send: Send,
+        warn: Callable[[str], None] = lambda _sentence: None,
     ) -> None:
         self.routine = routine
+        self.ambience = Ambience(routine.propagators, captured=grant.ambient, warn=warn)
         self._flow = Flow(grant, supervisor=name)
         self.steps = Steps(self._flow, awaited=routine.awaited, send=send)
         self.context = RunContext(grant, write=write, steps=self.steps)
@@ -62,7 +74,9 @@ class Attempt:
     def run(self, call: Callable[[RunContext], object]) -> End:
         """Call the routine as `call` does, and wait for it. Whatever it does, this returns."""
         try:
-            return self.returned(call(self.context))
+            with self.ambience:
+                result = call(self.context)
+            return self.returned(result)
         except BaseException as problem:  # noqa: BLE001 - SystemExit ends a routine, not the supervisor
             self.steps.fault(problem)
             return self.raised(problem)

@@ -58,6 +58,12 @@ class Refused(msgspec.Struct, frozen=True, tag=True):
     sentence: str
 
 
+class Warned(msgspec.Struct, frozen=True, tag=True):
+    """From the process: a sentence for the log; there is no answer to it."""
+
+    sentence: str
+
+
 class Ended(msgspec.Struct, frozen=True, tag=True):
     """From the process, last: the routine ended."""
 
@@ -65,7 +71,7 @@ class Ended(msgspec.Struct, frozen=True, tag=True):
     traceback: str | None
 
 
-Frame = Job | Written | Stepped | Accepted | Kept | Refused | Ended
+Frame = Job | Written | Stepped | Accepted | Kept | Refused | Warned | Ended
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(Frame).decode

@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
+from collections.abc import Callable
 from concurrent.futures import Future
 from threading import Lock, Thread
 from typing import Final, Literal, Protocol
@@ -29,6 +30,7 @@ from stateous_supervisor.frames import (
     Kept,
     Refused,
     Stepped,
+    Warned,
     Written,
 )
 from stateous_supervisor.keeper import GRACE
@@ -46,13 +48,22 @@ class InProcess:
     """A routine with `isolate=True`: a process of its own, which is really ended when it is stopped.
 
     A thread waits on it; `write` puts what the routine writes into the outbox, `send` waits until the control
-    plane has written a step down.
+    plane has written a step down, `warn` is told what is said for the log.
     """
 
     stopping = "ending its process"
 
-    def __init__(self, grant: Grant, *, name: str, write: Write, send: WaitingSend) -> None:
+    def __init__(
+        self,
+        grant: Grant,
+        *,
+        name: str,
+        write: Write,
+        send: WaitingSend,
+        warn: Callable[[str], None],
+    ) -> None:
         self._grant = grant
+        self._warn = warn
         self._name = name
         self._write = write
         self._send = send
@@ -123,6 +134,8 @@ class InProcess:
                     channel.send(self._kept(kind, body))
                 case Stepped(body, last):
                     channel.send(self._accepted(body, last=last))
+                case Warned(sentence):
+                    self._warn(sentence)
                 case Ended(report, traceback):
                     return End(report, traceback)
                 case _:

@@ -9,6 +9,7 @@ from types import ModuleType
 
 import msgspec
 
+from stateous.model.ambient import ContextPropagator
 from stateous.model.marks import Mark, StateRef, marks_of
 from stateous.model.refusals import StateousError
 
@@ -21,6 +22,7 @@ class Routine(msgspec.Struct, frozen=True, kw_only=True):
     """A function for a state.
 
     `awaited` ones run on the loop, the others in a thread each; with `isolate` each run is a process.
+    `propagators` put back what surrounded the start of a token around each run.
     """
 
     state: StateRef
@@ -28,6 +30,7 @@ class Routine(msgspec.Struct, frozen=True, kw_only=True):
     awaited: bool
     file: Path
     isolate: bool = False
+    propagators: tuple[ContextPropagator, ...] = ()
 
     @property
     def where(self) -> str:

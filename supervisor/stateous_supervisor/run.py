@@ -56,10 +56,14 @@ class Run:
         self._steps = Checkpoints(grant.task, link=link, lost=self.lose, stale=self._say_stale)
         waiting = self._steps.send_and_wait
         send = self._steps.send if routine.awaited and not routine.isolate else waiting
-        self._attempt = Attempt(grant, routine, name=name, write=self._write, send=send)
+        self._attempt = Attempt(
+            grant, routine, name=name, write=self._write, send=send, warn=self._say_ambient
+        )
         self._way: Way
         if routine.isolate:
-            self._way = InProcess(grant, name=name, write=self._write, send=waiting)
+            self._way = InProcess(
+                grant, name=name, write=self._write, send=waiting, warn=self._say_ambient
+            )
         else:
             self._way = OnLoop() if routine.awaited else InThread()
 
@@ -142,6 +146,9 @@ class Run:
             kind="task.stale",
             **self._fields,
         )
+
+    def _say_ambient(self, sentence: str) -> None:
+        self._log.warning(f"{self._named}: {sentence}", kind="task.ambient", **self._fields)
 
     def _say_raised(self, traceback: str) -> None:
         self._log.warning(

@@ -46,9 +46,10 @@ class OnLoop:
     async def _run(self, attempt: Attempt) -> End:
         process = os.getpid()
         try:
-            result = attempt.routine.function(attempt.context)
-            if isawaitable(result):
-                result = await result
+            with attempt.ambience:
+                result = attempt.routine.function(attempt.context)
+                if isawaitable(result):
+                    result = await result
             _leave_if_forked(process)
             return attempt.returned(result)
         except BaseException as problem:  # noqa: BLE001 - as in Attempt.run; also a cancellation of its own

@@ -29,6 +29,7 @@ from stateous_supervisor.frames import (
     Kept,
     Refused,
     Stepped,
+    Warned,
     Written,
 )
 from stateous_supervisor.outcome import Failed, clean, failure_of, report_body
@@ -68,7 +69,9 @@ def _run(job: Job, desk: _Desk) -> tuple[End, Callable[[], None]]:
             failed, context={}, schedules=[], attempt=grant.attempt, supervisor=job.name
         )
         return End(body), _nothing
-    attempt = Attempt(grant, routine, name=job.name, write=desk.write, send=desk.send)
+    attempt = Attempt(
+        grant, routine, name=job.name, write=desk.write, send=desk.send, warn=desk.warn
+    )
     if not routine.awaited:
         return attempt.run(routine.function), _nothing
 
@@ -103,6 +106,14 @@ class _Desk:
         if not isinstance(answer, Accepted):
             raise SupervisorGone(f"the supervisor answered {type(answer).__name__}")
         return Checkpointed(answer.revision, answer.correlation)
+
+    def warn(self, sentence: str) -> None:
+        """Have a sentence put into the supervisor's log, if it still listens."""
+        with self._order, suppress(EOFError):
+            if self._in_step:
+                self._in_step = False  # as in `_ask`
+                self._channel.send(Warned(clean(sentence)))
+                self._in_step = True
 
     def _ask(self, frame: Frame) -> Frame:
         with self._order:

@@ -31,6 +31,7 @@ async def test_a_claim_grants_all_that_a_routine_needs(api: Caller) -> None:
         "memory": {},
         "entered_by": {"name": "__started__"},
         "flow": {"revision": 0, "steps": {}},
+        "ambient": None,
     }
     assert await claim(api, "s") is None
 

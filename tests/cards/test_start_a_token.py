@@ -49,6 +49,7 @@ async def test_a_start_enters_the_first_state_queues_its_task_and_sets_its_timeo
         "memory": {},
         "flow": {"revision": 0, "steps": {}},
         "entered_by": {"name": "__started__"},
+        "ambient": None,
     }
     await served.read_up("T")
     await served.pass_by(hours=6)

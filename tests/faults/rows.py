@@ -16,7 +16,7 @@ from tests.engine.world import World
 _TOKENS = """
 select token, root, parent, workflow, state, status, visit, seq, context::text, counts::text,
        visits::text, entered_by::text, task, children_open, held_count, created_at, entered_at,
-       changed_at, paused_at
+       changed_at, paused_at, ambient::text
 from tokens"""
 _TASKS = """
 select id, token, queue, state, visit, status, attempt, failures, claimed_by, lease_until,

@@ -48,6 +48,7 @@ async def test_every_field_of_a_token_comes_back(store: Store) -> None:
         entered_at=AT + timedelta(microseconds=1),
         changed_at=AT + timedelta(days=400),
         paused_at=AT.replace(microsecond=0),
+        ambient={"traceparent": "00-ü", "": ""},
     )
     await write(store, Changes(new_tokens=[token("CHILD-1"), written]))
     assert await store.token_read(written.token) == written

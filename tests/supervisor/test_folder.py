@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from stateous import BadPropagator, TraceContextPropagator
 from stateous.client import Health
 from stateous_supervisor.doubts import doubts
 from stateous_supervisor.folder import (
@@ -335,3 +336,50 @@ def fourth(ctx) -> reviewed | type[submitted] | Event | int: ...
             "which the state 'fourth' does not emit"
         ),
     ]
+
+
+ROUTINE = (
+    "from contract import states\nfrom stateous import on_state\n"
+    "@on_state(states.draft)\ndef draft(ctx): ...\n"
+)
+
+
+def test_a_trace_is_carried_when_no_propagators_are_named(routines: Path) -> None:
+    (routines / "routines.py").write_text(ROUTINE)
+    (found,) = find_routines(routines).values()
+    assert [type(each) for each in found.propagators] == [TraceContextPropagator]
+
+
+def test_propagators_are_those_of_their_file(routines: Path) -> None:
+    (routines / "routines.py").write_text(ROUTINE)
+    (routines / "propagators.py").write_text(
+        "from contextvars import ContextVar\nfrom stateous import ContextVarPropagator\n"
+        "propagators = [ContextVarPropagator(ContextVar('tenant'))]\n"
+    )
+    (found,) = find_routines(routines).values()
+    assert repr(found.propagators) == "(ContextVarPropagator('tenant'),)"
+    again = load_routine(routines / "routines.py", "draft")
+    assert again.propagators == found.propagators
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("", "F/propagators.py names no propagators: write propagators = [...] in it"),
+        (
+            "propagators = 7",
+            "propagators in propagators.py must be a list of propagators, and is 7",
+        ),
+        (
+            "propagators = [1]",
+            "propagators[0] in propagators.py is no propagator: 1 has no method capture",
+        ),
+        ("1 / 0", "F/propagators.py does not import: propagators.py, line 1: ZeroDivisionError"),
+    ],
+)
+def test_propagators_that_are_none_are_refused(routines: Path, text: str, sentence: str) -> None:
+    (routines / "routines.py").write_text(ROUTINE)
+    (routines / "propagators.py").write_text(text)
+    with pytest.raises((BadRoutines, BadPropagator)) as caught:
+        find_routines(routines)
+    assert str(caught.value).replace(str(routines), "F").startswith(sentence)

@@ -27,6 +27,10 @@ LONGEST_WAIT: Final = 60
 LONGEST_ADVANCE: Final = int(LONGEST.total_seconds())
 
 LONGEST_STEP: Final = 128
+MOST_AMBIENT: Final = 64
+LONGEST_AMBIENT_NAME: Final = 128
+LARGEST_AMBIENT: Final = 16_384
+"""Bytes of UTF-8 of all names and values together."""
 
 StepKind = Literal["step", "response"]
 OnLost = Literal["resume", "fail", "keep"]
@@ -59,6 +63,32 @@ def document(body: Body, name: str, refusal: type[Refusal]) -> dict[str, Any] | 
     if value is not None and not isinstance(value, dict):
         raise refusal(f"'{name}' is an object or null, not {kind_of(value)}")
     return cast("dict[str, Any] | None", value)
+
+
+def ambient(body: Body) -> dict[str, str] | None:
+    """`ambient`: names and texts that were captured around a start; null, absent and empty are None.
+
+    Raises InvalidBody for what is no object of strings, then InvalidArgument.
+    """
+    captured = document(body, "ambient", InvalidBody)
+    if not captured:
+        return None
+    for name, value in captured.items():
+        if not isinstance(value, str):
+            raise InvalidBody(f"'ambient' has strings only, and {_shown(name)} is {kind_of(value)}")
+    if len(captured) > MOST_AMBIENT:
+        raise InvalidArgument(f"'ambient' has at most {MOST_AMBIENT} entries")
+    if not all(1 <= len(name) <= LONGEST_AMBIENT_NAME for name in captured):
+        raise InvalidArgument(f"a name in 'ambient' has 1 to {LONGEST_AMBIENT_NAME} characters")
+    if (
+        sum(len(name.encode()) + len(value.encode()) for name, value in captured.items())
+        > LARGEST_AMBIENT
+    ):
+        raise InvalidArgument(
+            f"'ambient' has at most {LARGEST_AMBIENT} bytes, names and values together"
+        )
+    body.refuse_nul(captured, "'ambient'", InvalidArgument)
+    return captured
 
 
 def supervisor(body: Body) -> str:
