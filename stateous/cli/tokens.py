@@ -130,7 +130,9 @@ def show(
     ] = False,
     url: Url = LOCAL,
 ) -> None:
-    """Show one token, or list tokens, the one that moved last first."""
+    """Show one token and the steps of its routine, or list tokens, the one that moved last first."""
+    from stateous.cli.steps import step_lines
+
     if graph and token is None:
         raise NoToken("a picture is of one token: add its ID to --graph")
     with _client(url) as client:
@@ -139,6 +141,8 @@ def show(
             return
         if token is not None:
             _show(client.get(token))
+            for at, sentence in step_lines(client, token):
+                typer.echo(f"  {_clock_time(at)}  {sentence}")
             return
         for each in client.tokens(status=status, parent=parent, limit=limit):
             _show(each)

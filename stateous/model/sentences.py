@@ -98,3 +98,9 @@ def token_sentence(token: str, state: str, visit: int, status: str) -> str:
     """A token's line for people: `ORDER-1: draft (visit 2), active`, the visit only from 2 on."""
     visited = f" (visit {visit})" if visit > 1 else ""
     return printable(f"{token}: {state}{visited}, {status}")
+
+
+def step_sentence(kind: str, name: str, status: str, message: str | None) -> str:
+    """A step's line for people: `response label: open (with the printer)`."""
+    said = f" ({message})" if message else ""
+    return printable(f"{kind} {name}: {status}{said}")
