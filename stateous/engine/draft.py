@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
 
@@ -174,6 +174,17 @@ class Draft:
         if missing:
             raise Need(root=self.family.root, flows=((task, tuple(missing)),))
         return found
+
+    def know_steps(self, asked: Mapping[int, Sequence[str]]) -> None:
+        """Ask for these steps of many tasks' flows at once, as far as they were not read yet."""
+        missing = tuple(
+            (task, tuple(names))
+            for task, names in asked.items()
+            if task not in self.family.flows
+            or any((task, name) not in self.family.steps for name in names)
+        )
+        if missing:
+            raise Need(root=self.family.root, flows=missing)
 
     def open_step(self, task: int) -> FlowStep | None:
         """The step of the task's flow that is open; the flow was read."""

@@ -231,4 +231,6 @@ def cancel_deadline(draft: Draft, token: str, step: str) -> None:
 def _answer(command: Checkpoint, step: FlowStep) -> Checkpointed:
     if command.status != "open":
         return Checkpointed(step.revision)
-    return Checkpointed(step.revision, step.correlation or step.answered)
+    # When its time is over before its repeat comes, an answer that it had before is not one to this.
+    answered = None if step.fault == DEADLINE else step.answered
+    return Checkpointed(step.revision, step.correlation or answered)

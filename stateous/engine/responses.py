@@ -10,9 +10,16 @@ from stateous.engine.commands import Respond
 from stateous.engine.draft import Draft
 from stateous.engine.failures import fail_for_good
 from stateous.engine.family import Document, FlowStep, Json, Task, Timer
-from stateous.engine.flows import DEADLINE, cancel_deadline, is_readable, readable_flow, turned
+from stateous.engine.flows import (
+    DEADLINE,
+    cancel_deadline,
+    check_readable,
+    is_readable,
+    readable_flow,
+    turned,
+)
 from stateous.engine.lifecycles import LIVE_TOKEN, OPEN_TASK, STEP, check_move
-from stateous.model.refusals import ResponseNotAwaited
+from stateous.model.refusals import FlowUnreadable, ResponseNotAwaited
 
 NO_MESSAGE: Final = "the response says that it failed, and not why"
 _SHOWN: Final = 128
@@ -58,15 +65,23 @@ def respond(draft: Draft, command: Respond) -> Answer:
 
 
 def miss(draft: Draft, timer: Timer) -> None:
-    """Nobody answered in time: the step that the deadline is for has faulted. Raises FlowUnreadable."""
+    """Nobody answered in time: the step that the deadline is for has faulted."""
     draft.edit_timer(timer, status="fired")
     token = draft.token(timer.token)
     task = draft.open_task(token)
     if task is None or timer.step is None:
         return
-    flow = readable_flow(draft, task.id)
+    flow = draft.flow(task.id)
+    if flow is None:
+        return
+    try:
+        check_readable(flow)
+    except FlowUnreadable as refusal:
+        # As an attempt that is given it. A deadline that stays would be due for ever.
+        fail_for_good(draft, task, refusal.sentence)
+        return
     step = draft.flow_steps(task.id, [timer.step])[timer.step]
-    if flow is None or step is None or step.status != "open":
+    if step is None or step.status != "open":
         return
     message = f"no response came within {(timer.payload or {}).get('timeout')}"
     turned(draft, flow, message=message)
@@ -137,14 +152,16 @@ def _is_lost(task: Task, step: FlowStep) -> bool:
 
 def _meet_nobody(draft: Draft, task: Task, step: FlowStep) -> None:
     """What a response does when the run that asked for it is gone."""
-    if task.status not in OPEN_TASK or draft.token(task.token).status != "active":
+    if task.status not in OPEN_TASK:
         return
     match step.on_lost:
         case "fail":
             why = f"the response for '{step.name}' came when the run that asked for it was gone"
             fail_for_good(draft, task, why)
         case "resume" if task.status == "waiting":
-            requeue(draft, task)
+            # In a pause it waits for the step from now on: the resume finds that it has ended.
+            draft.edit_task(task.id).awaiting = (*(task.awaiting or ()), step.name)
+            go_on(draft, draft.task(task.id))
         case _:
             # The next run finds the step as it is now.
             return

@@ -47,8 +47,7 @@ def resume(draft: Draft, name: str) -> Answer:
     dropped = [one for one in held if not _apply_held(draft, one)]
     for one in dropped:
         _give_task_back(draft, one)
-    for member in woken:
-        _go_on(draft, member)
+    _go_on(draft, woken)
     return Moved(draft.token(name))
 
 
@@ -68,10 +67,11 @@ def _wake(draft: Draft, token: Token) -> list[str]:
     return woken
 
 
-def _go_on(draft: Draft, name: str) -> None:
-    """Queue a task whose awaited steps ended during the pause."""
-    task = draft.open_task(draft.token(name))
-    if task is not None:
+def _go_on(draft: Draft, names: list[str]) -> None:
+    """Queue the tasks whose awaited steps ended during the pause; what is not known of them is asked for at once."""
+    tasks = [task for name in names if (task := draft.open_task(draft.token(name))) is not None]
+    draft.know_steps({task.id: task.awaiting for task in tasks if task.awaiting})
+    for task in tasks:
         go_on(draft, task)
 
 

@@ -8,15 +8,24 @@ import msgspec
 import pytest
 
 from stateous.engine.changes import Changes
-from stateous.engine.commands import Checkpoint, Claim, EndLease, Report, Respond, Start
+from stateous.engine.commands import (
+    Checkpoint,
+    Claim,
+    EndLease,
+    Pause,
+    Report,
+    Respond,
+    Resume,
+    Start,
+)
 from stateous.engine.facts import Ask, ClaimAsk
 from stateous.engine.family import Family, Flow, FlowStep
 from stateous.engine.rules import Rules
 from stateous.model.graph import parse_graph
 from stateous.store.store import NotCommitted, Store
 from tests.databases import Database
-from tests.engine.graphs import way
-from tests.store.costs import measuring
+from tests.engine.graphs import Json, way
+from tests.store.costs import OnPostgres, Recorder, measuring
 from tests.store.opened import raw
 from tests.store.test_batches import EXACT
 from tests.store.test_costs import check, pair_of, task_of
@@ -34,6 +43,21 @@ RULES = Rules(
         }
     )
 )
+CHILDREN = tuple(f"c{number}" for number in range(12))
+CHILD_FLOW: Json = {
+    "states": {"look": {"emits": ["done"]}},
+    "events": {"done": {}},
+    "transitions": [way("__start__", "look"), way("look", "__end__", "done")],
+}
+FAMILY: Json = {
+    "stateous": 1,
+    "workflow": "m",
+    "states": {"few": {"parallel": list(CHILDREN)}},
+    "events": {},
+    "transitions": [way("__start__", "few"), way("few", "__end__", "joined")],
+    "schemas": {},
+    "workflows": dict.fromkeys(CHILDREN, CHILD_FLOW),
+}
 MANY = 1000
 SEEDS = (
     """
@@ -229,6 +253,27 @@ async def test_a_thousand_steps_cost_a_step_and_a_response_nothing(database: Dat
             for name in revisions
         ]
         check("respond", *[await measure.costs(response) for response in responses])
+
+
+async def test_a_resume_asks_once_for_the_flows_of_a_family(
+    postgres: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with measuring(postgres, Rules(parse_graph(FAMILY))) as measure:
+        await measure.decide(Start("T", {}))
+        for child in CHILDREN:
+            await measure.decide(Claim(supervisor="box", states=(f"{child}/look",)))
+            number = await task_of(measure, f"T.few.1.{child}")
+            await measure.decide(checkpoint(number, 0, "ask", kind="response", by=child))
+            await measure.decide(
+                Report(task=number, kind="waiting", supervisor="box", awaiting=("ask",))
+            )
+        await measure.decide(Pause("T"))
+        first = await task_of(measure, "T.few.1.c0")
+        await measure.decide(Respond(task=first, step="ask", correlation="c0", status="completed"))
+        monkeypatch.setattr(Recorder, "sent", [])
+        await measure.decide(Resume("T"))
+        sent = [OnPostgres.NAMES.get(text) for text, _ in Recorder.sent or ()]
+    assert sent.count("flows_find") == 1
 
 
 async def test_a_task_without_a_flow_costs_no_row_of_flows(database: Database) -> None:

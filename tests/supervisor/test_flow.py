@@ -40,6 +40,7 @@ class Plane:
     def __init__(self) -> None:
         self.told: Told = []
         self.refusal: Exception | None = None
+        self.correlation: str | None = "c0ffee"
 
     def __call__(self, body: bytes, /, *, last: bool = False) -> Checkpointed:
         told = json.loads(body)
@@ -47,7 +48,7 @@ class Plane:
         if self.refusal is not None:
             raise self.refusal
         is_asked = told["kind"] == "response" and not told.get("faulted")
-        return Checkpointed(told["revision"] + 1, "c0ffee" if is_asked else None)
+        return Checkpointed(told["revision"] + 1, self.correlation if is_asked else None)
 
 
 @pytest.fixture
@@ -432,3 +433,11 @@ def test_a_flow_that_cannot_be_read_fails_for_good(plane: Plane) -> None:
     assert end is not None
     assert report(end)["final"] is True
     assert unreadable(grant(), name="box") is None
+
+
+def test_nobody_is_asked_when_the_time_was_over_before_we_were_told(plane: Plane) -> None:
+    """The answer with the correlation was lost, and its repeat has none any more."""
+    plane.correlation = None
+    asked: list[str] = []
+    said = run(plane, grant(), lambda ctx: ctx.respond("label", asked.append, timeout="1s"))
+    assert (said["kind"], said["awaiting"], asked) == ("waiting", ["label"], [])
