@@ -133,7 +133,6 @@ class ClaimBatch:
         family = facts.families[facts.task_roots[task.id]]
         token = family.tokens[task.token]
         flow, steps = facts.flows.get(task.id, (None, ()))
-        steps = tuple(as_granted(step, task) for step in steps)
         return Grant(
             task=task.id,
             token=task.token,
@@ -144,7 +143,7 @@ class ClaimBatch:
             memory=facts.memory.get((task.token, task.state), {}),
             entered_by=token.entered_by or Occurrence(STARTED),
             flow=flow,
-            steps=steps,
+            steps=as_granted(steps, task),
             ambient=token.ambient,
         )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Final
 
@@ -92,10 +93,23 @@ def is_readable(flow: Flow) -> bool:
     return flow.schema_version == SCHEMA_VERSION
 
 
-def as_granted(step: FlowStep, task: Task) -> FlowStep:
-    """The step as the attempt finds it that begins: a fault that a failed attempt was told has no news in it."""
-    if step.fault is None or step.failures == task.failures:
-        return step
+def as_granted(steps: Iterable[FlowStep], task: Task) -> tuple[FlowStep, ...]:
+    """The steps as the attempt finds them that begins: a fault that a failed attempt was told has no news in it.
+
+    One behind which something else was asked for was handled. It stays as it was told: a run that asked anew would
+    come to what is awaited behind it another way, or not at all.
+    """
+    steps = tuple(steps)
+    asked_at = max((step.revision for step in steps if step.kind != "step"), default=0)
+    return tuple(
+        step
+        if step.fault is None or step.failures == task.failures or step.revision < asked_at
+        else _told_before(step)
+        for step in steps
+    )
+
+
+def _told_before(step: FlowStep) -> FlowStep:
     told = copy.copy(step)
     told.fault = told.failures = None
     return told

@@ -236,7 +236,8 @@ class Flow:
             raise BadStep(
                 f"{name!r} was a {before.kind} in an earlier attempt, and is a {kind} now"
             )
-        if before is None or before.status == "faulted":
+        is_begun = before is None or (before.status == "faulted" and before.fault is None)
+        if is_begun:
             opened = next((n for n, each in self._steps.items() if each.status == "open"), None)
             if opened is not None:
                 raise BadStep(

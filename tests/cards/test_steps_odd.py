@@ -130,3 +130,24 @@ async def test_progress_after_the_end_of_a_step_changes_nothing(served: Served) 
         reply = await respond(served, correlation, status=status, payload=2, message="late")
         assert reply.json["duplicate"] is True
     assert await flow(served) == before
+
+
+async def test_a_fault_behind_which_somebody_else_was_asked_is_told_for_good(
+    served: Served,
+) -> None:
+    await served.start("T")
+    await served.report((await served.claim())["task"], event="coded")
+    task = (await served.claim())["task"]
+    machine = await opened(served, task, "machine")
+    await served.wait(task, awaiting=["machine"])
+    await respond(served, machine, status="failed", message="no paper")
+    await served.claim()
+    person = await opened(served, task, "person", attempt=2, revision=2)
+    await served.pass_by(minutes=3)
+    for answered in (False, True):
+        # Its supervisor is killed, and another one goes on.
+        grant = await served.claim()
+        assert grant["flow"]["steps"]["machine"]["fault"] == "failed"
+        await served.wait(task, awaiting=["person"])
+        if not answered:
+            await respond(served, person, payload=1)
