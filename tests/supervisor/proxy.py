@@ -39,6 +39,10 @@ class Late(Hold):
     """The request itself waits until `go` is set; `reached` is set when it is there."""
 
 
+class Lost(Hold):
+    """The request gets through; once `go` is set, the connection is closed in place of the answer."""
+
+
 class Stall(NamedTuple):
     """The request gets through; its answer comes so many seconds later."""
 
@@ -145,6 +149,8 @@ class Proxy:
         if isinstance(step, Hold) and not isinstance(step, Late):
             step.reached.set()
             await step.go.wait()
+        if isinstance(step, Lost):
+            return False
         if isinstance(step, Stall):
             await asyncio.sleep(step.seconds)
         writer.write(answer)
