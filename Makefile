@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test test-postgres soak check format lint types imports bench bench-supervisor clean
+.PHONY: demo test test-postgres soak check format lint types imports bench bench-supervisor bench-steps clean
 
 demo: $(VENV)/.runs ## runs the starter workflow from start to end: DB=postgresql://... for Postgres
 	@$(BIN)/python examples/demo.py
@@ -39,6 +39,9 @@ bench: $(VENV)/.runs ## measures over HTTP; see bench/README.md
 
 bench-supervisor: $(VENV)/.runs ## measures one supervisor beside its control plane; see bench/README.md
 	@$(BIN)/python bench/supervisor.py $(ARGS)
+
+bench-steps: $(VENV)/.runs ## measures steps of routines; see bench/README.md
+	@$(BIN)/python bench/steps.py $(ARGS)
 
 clean: ## removes the environment and what tools made
 	rm -rf $(VENV) dist build .pytest_cache .ruff_cache .hypothesis .import_linter_cache .coverage*

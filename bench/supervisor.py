@@ -123,8 +123,8 @@ async def start(host: str, port: int, tokens: int) -> None:
 
 
 @contextmanager
-def supervising(url: str, *, tasks: int) -> Generator[tuple[int, Path]]:
-    """A supervisor's process id and its log; it serves both states of the graph, in a folder that is gone afterwards."""
+def supervising(url: str, *, tasks: int, routines: str = ROUTINES) -> Generator[tuple[int, Path]]:
+    """A supervisor's process id, and its log in its folder, which is gone afterwards."""
     with tempfile.TemporaryDirectory(prefix="stateous-bench-") as folder:
         command = [sys.executable, "-c", STATEOUS]
         subprocess.run(
@@ -133,13 +133,13 @@ def supervising(url: str, *, tasks: int) -> Generator[tuple[int, Path]]:
             stdout=subprocess.DEVNULL,
         )
         (Path(folder) / "stateous.yaml").write_text(f"url: {url}\ntasks: {tasks}\nname: bench\n")
-        (Path(folder) / "routines.py").write_text(ROUTINES)
+        (Path(folder) / "routines.py").write_text(routines)
         # A file, not a pipe: nobody reads on while it works.
         log = Path(folder) / "supervise.log"
         with log.open("wb") as written:
             process = subprocess.Popen([*command, "supervise", folder], stderr=written)
         try:
-            wait_for(process, log, rb" serves draft, review; ")
+            wait_for(process, log, rb" serves draft")
             yield process.pid, log
         finally:
             process.terminate()
