@@ -151,5 +151,3 @@ async def test_a_note_that_is_refused_after_the_routine_ended_is_told(
         box.stop.ask()
         assert await box.exit_code() == 0
     assert len(proxy.bodies(MESSAGES)) == 1
-    with Outbox(tmp_path) as left:
-        assert left.left == []
