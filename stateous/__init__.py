@@ -40,7 +40,11 @@ if TYPE_CHECKING:
         InvalidContext,
         InvalidPayload,
         InvalidTokenId,
+        ItemBusy,
+        ItemMoveNotAllowed,
+        ItemNotFound,
         MethodNotAllowed,
+        NoStateLog,
         NotFound,
         NotServing,
         Refusal,
@@ -55,6 +59,7 @@ if TYPE_CHECKING:
         TokenNotFound,
         Unexpected,
     )
+    from stateous.model.state_logs import StateLog
     from stateous.model.tracing import TraceContextPropagator
     from stateous.model.workflow import Workflow
 
@@ -90,7 +95,11 @@ __all__ = [
     "InvalidContext",
     "InvalidPayload",
     "InvalidTokenId",
+    "ItemBusy",
+    "ItemMoveNotAllowed",
+    "ItemNotFound",
     "MethodNotAllowed",
+    "NoStateLog",
     "NotFound",
     "NotJson",
     "NotServing",
@@ -102,6 +111,7 @@ __all__ = [
     "ResponseTimeout",
     "StaleRevision",
     "StartedToken",
+    "StateLog",
     "StateRef",
     "StateousError",
     "StepDoneAlready",
@@ -124,6 +134,7 @@ _NAMES: Final = {
     "stateous.model.flows": ("FlowFailed", "ResponseFailed", "ResponseTimeout"),
     "stateous.model.marks": ("Context", "Event", "Occurrence", "StateRef", "on_state"),
     "stateous.model.names": ("END", "ERROR", "JOINED", "START", "TIMEOUT"),
+    "stateous.model.state_logs": ("StateLog",),
     "stateous.model.tracing": ("TraceContextPropagator",),
     "stateous.model.workflow": ("Workflow",),
     "stateous.client": (

@@ -14,7 +14,7 @@ select t.token, t.root, t.parent, t.workflow, t.state, t.status, t.visit, t.seq,
        k.visit as task_visit, k.status as task_status, k.attempt as task_attempt,
        k.failures as task_failures, k.claimed_by as task_claimed_by,
        k.lease_until as task_lease_until, k.queued_at as task_queued_at,
-       k.awaiting::text as task_awaiting,
+       k.awaiting::text as task_awaiting, k.has_items as task_has_items,
        (select json_agg(json_build_array(m.id, m.token, m.state, m.visit, m.event, m.payload::text,
                                          m.kind, m.status, m.set_at, m.due_at, m.step))::text
         from timers m where m.token = t.token and m.status = 'pending') as timers

@@ -10,7 +10,7 @@ from litestar.exceptions import ClientException, MethodNotAllowedException, NotF
 from litestar.openapi import OpenAPIConfig
 from litestar.types import ASGIApp
 
-from stateous.api import about, flows, shapes, tasks, testing, tokens
+from stateous.api import about, flows, items, shapes, tasks, testing, tokens
 from stateous.api.document import OpenAPIDocument
 from stateous.api.gate import Gate, no_such_path
 from stateous.api.plane import ManualTime, Plane
@@ -27,7 +27,14 @@ def build_app(plane: Plane, *, time: ManualTime | None = None) -> ASGIApp:
     told = shapes.SHAPES if time is None else (*shapes.SHAPES, *shapes.FOR_TESTS)
     return Gate(
         Litestar(
-            [*tokens.ROUTES, *tasks.ROUTES, *flows.ROUTES, *about.ROUTES, *for_tests],
+            [
+                *tokens.ROUTES,
+                *tasks.ROUTES,
+                *flows.ROUTES,
+                *items.ROUTES,
+                *about.ROUTES,
+                *for_tests,
+            ],
             state=State({"plane": plane, "time": time}),
             exception_handlers={Exception: _not_routed},
             logging_config=None,

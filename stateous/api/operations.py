@@ -8,6 +8,7 @@ from litestar.openapi.spec import OpenAPIType, Schema
 
 from stateous.api import shapes
 from stateous.api.document import Told, described, in_path, many, one, one_of, parameter
+from stateous.api.item_replies import ItemChanges, ItemsExist, StoredItems, ToldItems
 from stateous.api.replies import (
     Clock,
     Duplicate,
@@ -37,6 +38,10 @@ from stateous.model.refusals import (
     InvalidContext,
     InvalidPayload,
     InvalidTokenId,
+    ItemBusy,
+    ItemMoveNotAllowed,
+    ItemNotFound,
+    NoStateLog,
     NotFound,
     NotServing,
     ResponseNotAwaited,
@@ -48,7 +53,8 @@ from stateous.model.refusals import (
     TokenNotActive,
     TokenNotFound,
 )
-from stateous.model.wire import fields, query
+from stateous.model.state_logs import SCOPES
+from stateous.model.wire import fields, items, query
 
 _TOKEN: Final = in_path(
     "token",
@@ -90,6 +96,12 @@ _LIMIT: Final = parameter(
     "query",
     "limit",
     "How many tokens at most.",
+    Schema(type=OpenAPIType.INTEGER, minimum=1, maximum=query.LONGEST_LISTING, default=100),
+)
+_ITEMS_LIMIT: Final = parameter(
+    "query",
+    "limit",
+    "How many items at most.",
     Schema(type=OpenAPIType.INTEGER, minimum=1, maximum=query.LONGEST_LISTING, default=100),
 )
 _PARENT: Final = parameter(
@@ -315,6 +327,110 @@ FLOW: Final = described(
     parameters=[_TOKEN],
     answers={200: Told("The flow.", one(Flow))},
     refusals=(*_OF_TOKEN, FlowNotFound, FlowUnreadable, *_DATABASE),
+)
+_OF_ITEMS: Final = (
+    *_BODY,
+    *_OF_TASK,
+    InvalidArgument,
+    TaskNotHeld,
+    AttemptOver,
+    NoStateLog,
+    *_DATABASE,
+)
+_TOLD: Final = Told("What became of each item, in their order.", one(ToldItems))
+ITEMS_EXIST: Final = described(
+    "items_exist",
+    "Say which business items exist: nobody works on them again",
+    parameters=[_TASK],
+    body=shapes.ItemsAskedBody,
+    answers={200: Told("Whether each of them exists, in their order.", one(ItemsExist))},
+    refusals=(*_BODY, *_OF_TASK, InvalidArgument, NoStateLog, *_DATABASE),
+)
+ITEMS_ACQUIRE: Final = described(
+    "items_acquire",
+    "Lock business items for an attempt of a task",
+    parameters=[_TASK],
+    body=shapes.ItemsAcquireBody,
+    answers={200: _TOLD},
+    refusals=_OF_ITEMS,
+)
+ITEMS_SET: Final = described(
+    "items_set",
+    "Say what became of business items",
+    parameters=[_TASK],
+    body=shapes.ItemsSetBody,
+    answers={200: _TOLD},
+    refusals=(*_OF_ITEMS, InvalidPayload, ItemBusy, ItemMoveNotAllowed),
+)
+ITEMS_RELEASE: Final = described(
+    "items_release",
+    "Say that business items failed",
+    parameters=[_TASK],
+    body=shapes.ItemsReleaseBody,
+    answers={200: _TOLD},
+    refusals=(*_OF_ITEMS, ItemBusy, ItemMoveNotAllowed),
+)
+ITEMS_UPSERT: Final = described(
+    "items_upsert",
+    "Say that business items are done, whatever was known of them",
+    parameters=[_TASK],
+    body=shapes.ItemsUpsertBody,
+    answers={200: _TOLD},
+    refusals=(*_OF_ITEMS, InvalidPayload, ItemBusy, ItemMoveNotAllowed),
+)
+_OF_ITEM: Final = (
+    parameter(
+        "query",
+        "scope",
+        "Who shares the items.",
+        Schema(type=OpenAPIType.STRING, enum=list(SCOPES)),
+    ),
+    parameter("query", "place", "Where in the scope.", Schema(type=OpenAPIType.STRING)),
+    parameter("query", "entity", "What the items are.", Schema(type=OpenAPIType.STRING)),
+    parameter("query", "item", "The item itself.", Schema(type=OpenAPIType.STRING)),
+)
+ITEMS: Final = described(
+    "items_list",
+    "List business items by their keys",
+    parameters=[
+        *_OF_ITEM,
+        parameter(
+            "query",
+            "status",
+            "Only items of this status.",
+            Schema(type=OpenAPIType.STRING, enum=list(items.STATUSES)),
+        ),
+        parameter(
+            "query", "token", "Only items that this token changed.", Schema(type=OpenAPIType.STRING)
+        ),
+        parameter(
+            "query", "after", "The `next` of the page before.", Schema(type=OpenAPIType.STRING)
+        ),
+        _ITEMS_LIMIT,
+    ],
+    answers={200: Told("The items.", one(StoredItems))},
+    refusals=(InvalidArgument, *_DATABASE),
+)
+ITEM_HISTORY: Final = described(
+    "item_history",
+    "Show all that became of a business item",
+    parameters=_OF_ITEM,
+    answers={200: Told("What became of it, the first first.", one(ItemChanges))},
+    refusals=(InvalidArgument, ItemNotFound, *_DATABASE),
+)
+ITEM_RESET: Final = described(
+    "item_reset",
+    "End the lock of a business item, whoever has it",
+    body=shapes.ItemKeyBody,
+    answers={204: _NO_CONTENT},
+    refusals=(*_BODY, InvalidArgument, ItemNotFound, ItemMoveNotAllowed, *_DATABASE),
+)
+ITEM_EXPIRE: Final = described(
+    "item_expire",
+    "Forget what became of a business item",
+    body=shapes.ItemKeyBody,
+    answers={204: _NO_CONTENT},
+    refusals=(*_BODY, InvalidArgument, ItemNotFound, ItemMoveNotAllowed, *_DATABASE),
 )
 WORKFLOW: Final = described(
     "workflow_get",

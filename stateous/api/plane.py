@@ -6,12 +6,22 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Protocol, cast
 
-from stateous.engine.answers import Answer, Granted, Told
-from stateous.engine.commands import Beat, Checkpoint, Claim, Command, Messages, ResponseStatus
-from stateous.engine.family import Entry, Json, Token
+from stateous.engine.answers import Answer, Granted, ItemsTold, Told
+from stateous.engine.commands import (
+    Beat,
+    Checkpoint,
+    Claim,
+    Command,
+    ItemAsked,
+    ItemCall,
+    Messages,
+    ResponseStatus,
+)
+from stateous.engine.family import Entry, Item, ItemKey, Json, Token
 from stateous.engine.showing import ShownFlow
 from stateous.model.graph import Graph
 from stateous.model.refusals import Refusal
+from stateous.store.store import ItemsAsked
 
 if TYPE_CHECKING:
     from stateous.api.refusals import Asked
@@ -22,6 +32,9 @@ class Plane(Protocol):
 
     @property
     def graph(self) -> Graph: ...
+
+    @property
+    def items(self) -> StateLogs: ...
 
     @property
     def lease_for(self) -> timedelta: ...
@@ -85,6 +98,43 @@ class Plane(Protocol):
 
     async def history(self, token: str, *, after: int = 0, limit: int | None = None) -> list[Entry]:
         """A token's ledger in order; raises TokenNotFound."""
+        ...
+
+
+class StateLogs(Protocol):
+    """What is asked of business items. Each call may raise a Refusal."""
+
+    async def call(
+        self,
+        task: int,
+        call: ItemCall,
+        asked: Sequence[ItemAsked],
+        *,
+        attempt: int,
+        supervisor: str | None,
+        size: int,
+    ) -> ItemsTold:
+        """Do what an attempt of a task asks with its items: all of it or nothing, on disk when it answers."""
+        ...
+
+    async def exist(self, task: int, asked: Sequence[tuple[str, str]]) -> list[bool]:
+        """Which of a task's items exist, each an entity and a name."""
+        ...
+
+    async def list(self, asked: ItemsAsked) -> list[Item]:
+        """Items by their keys."""
+        ...
+
+    async def history(self, key: ItemKey) -> list[Item]:
+        """All that became of an item, the first first; empty when nothing is known of it."""
+        ...
+
+    async def reset(self, key: ItemKey) -> None:
+        """End the item's lock, whoever has it."""
+        ...
+
+    async def expire(self, key: ItemKey) -> None:
+        """Forget what became of the item."""
         ...
 
 

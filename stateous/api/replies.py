@@ -17,12 +17,14 @@ from litestar.types import (
 )
 from msgspec import UNSET, Meta, UnsetType
 
+from stateous.api.item_replies import told_shown
 from stateous.engine import answers, family
 from stateous.engine.answers import (
     Answer,
     Checkpointed,
     Done,
     Granted,
+    ItemsTold,
     Moved,
     Responded,
     Started,
@@ -178,6 +180,18 @@ class Flow(msgspec.Struct, rename="camel"):
     context: dict[str, str] | None
 
 
+class GrantLog(msgspec.Struct, rename="camel"):
+    """The state log of the task's state: who keeps its items, who shares them, and where they are."""
+
+    handler: str
+    scope: str
+    scope_id: int
+    place: str
+    options: dict[str, Any]
+    tenant: str
+    app: str
+
+
 class Grant(msgspec.Struct):
     """A task that the supervisor holds now, with all that its routine needs."""
 
@@ -191,6 +205,7 @@ class Grant(msgspec.Struct):
     entered_by: EnteredBy
     flow: GrantFlow
     ambient: dict[str, str] | None
+    stateLog: GrantLog | None  # noqa: N815 - as the fields in it are written
 
 
 class Grants(msgspec.Struct):
@@ -275,6 +290,8 @@ def answer_reply(answer: Answer) -> ASGIApp:
         case Responded():
             token = answer.token
             return reply(Response(token.token, token.state, answer.step, answer.duplicate))
+        case ItemsTold():
+            return reply(told_shown(answer))
         case Done():
             return NOTHING
         case _:
@@ -308,6 +325,15 @@ def grant_shown(grant: answers.Grant) -> Grant:
         EnteredBy(grant.entered_by.name, UNSET if payload is None else payload),
         _grant_flow(grant),
         grant.ambient,
+        _grant_log(grant.state_log),
+    )
+
+
+def _grant_log(log: answers.GrantLog | None) -> GrantLog | None:
+    if log is None:
+        return None
+    return GrantLog(
+        log.handler, log.scope, log.scope_id, log.place, log.options, log.tenant, log.app
     )
 
 

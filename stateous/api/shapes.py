@@ -11,6 +11,16 @@ from typing import Annotated, Any, Final, Literal
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
+from stateous.api.item_replies import (
+    ItemChange,
+    ItemChanges,
+    ItemExists,
+    ItemsExist,
+    StoredItem,
+    StoredItems,
+    ToldItem,
+    ToldItems,
+)
 from stateous.api.replies import (
     Clock,
     Duplicate,
@@ -19,6 +29,7 @@ from stateous.api.replies import (
     FlowStep,
     Grant,
     GrantFlow,
+    GrantLog,
     Grants,
     GrantStep,
     Health,
@@ -30,12 +41,16 @@ from stateous.api.replies import (
     Step,
     Token,
 )
+from stateous.model.state_logs import Scope
 from stateous.model.wire import fields
+from stateous.model.wire.items import LONGEST_ITEM, LONGEST_PLACE, MOST_ITEMS, SetTo
 
 Document = dict[str, Any]
 Supervisor = Annotated[str, Meta(min_length=1, max_length=fields.LONGEST_SUPERVISOR)]
 Task = Annotated[int, Meta(ge=1, le=fields.LARGEST_INTEGER)]
 RepeatId = Annotated[str, Meta(pattern="^[A-Za-z0-9._-]{1,64}$")]
+ItemName = Annotated[str, Meta(min_length=1, max_length=LONGEST_ITEM)]
+ItemEntity = Annotated[str, Meta(max_length=LONGEST_ITEM)]
 StepName = Annotated[str, Meta(min_length=1, max_length=fields.LONGEST_STEP)]
 Awaiting = Annotated[list[StepName], Meta(max_length=fields.MOST_IN_A_LIST)] | UnsetType | None
 Delay = Annotated[str, Meta(pattern="^[1-9][0-9]*[smhd]$", description="At most 3650 days.")]
@@ -133,6 +148,86 @@ class ResponseBody(Struct):
     message: str | UnsetType | None = UNSET
 
 
+class ItemNamed(Struct):
+    """One item, such as an invoice of an entity."""
+
+    item: ItemName
+    entity: ItemEntity = ""
+
+
+class ItemSet(Struct):
+    """What becomes of an item."""
+
+    item: ItemName
+    status: SetTo
+    entity: ItemEntity = ""
+    data: Any = UNSET
+    reason: str | UnsetType | None = UNSET
+
+
+class ItemReleased(Struct):
+    """An item that failed, and why."""
+
+    item: ItemName
+    entity: ItemEntity = ""
+    error: str | UnsetType | None = UNSET
+
+
+class ItemUpserted(Struct):
+    """An item that is done, whatever was known of it."""
+
+    item: ItemName
+    entity: ItemEntity = ""
+    data: Any = UNSET
+
+
+class ItemsAskedBody(Struct):
+    """Items, each once."""
+
+    items: Annotated[list[ItemNamed], Meta(min_length=1, max_length=MOST_ITEMS)]
+
+
+class ItemsAcquireBody(Struct):
+    """Items that an attempt wants to work on."""
+
+    attempt: Task
+    items: Annotated[list[ItemNamed], Meta(min_length=1, max_length=MOST_ITEMS)]
+    supervisor: Supervisor | UnsetType | None = UNSET
+
+
+class ItemsSetBody(Struct):
+    """What became of items."""
+
+    attempt: Task
+    items: Annotated[list[ItemSet], Meta(min_length=1, max_length=MOST_ITEMS)]
+    supervisor: Supervisor | UnsetType | None = UNSET
+
+
+class ItemsReleaseBody(Struct):
+    """Items that failed."""
+
+    attempt: Task
+    items: Annotated[list[ItemReleased], Meta(min_length=1, max_length=MOST_ITEMS)]
+    supervisor: Supervisor | UnsetType | None = UNSET
+
+
+class ItemsUpsertBody(Struct):
+    """Items that are done."""
+
+    attempt: Task
+    items: Annotated[list[ItemUpserted], Meta(min_length=1, max_length=MOST_ITEMS)]
+    supervisor: Supervisor | UnsetType | None = UNSET
+
+
+class ItemKeyBody(Struct):
+    """Which item it is."""
+
+    scope: Scope
+    place: Annotated[str, Meta(min_length=1, max_length=LONGEST_PLACE)]
+    item: ItemName
+    entity: ItemEntity = ""
+
+
 class NoteBody(Struct):
     """A progress line; spaces around it are cut off."""
 
@@ -198,6 +293,16 @@ SHAPES: Final[tuple[type[Struct], ...]] = (
     ReportBody,
     StepBody,
     ResponseBody,
+    ItemNamed,
+    ItemSet,
+    ItemReleased,
+    ItemUpserted,
+    ItemsAskedBody,
+    ItemsAcquireBody,
+    ItemsSetBody,
+    ItemsReleaseBody,
+    ItemsUpsertBody,
+    ItemKeyBody,
     NoteBody,
     MemoryBody,
     Message,
@@ -207,8 +312,17 @@ SHAPES: Final[tuple[type[Struct], ...]] = (
     Duplicate,
     Grant,
     GrantFlow,
+    GrantLog,
     GrantStep,
     Grants,
+    ItemExists,
+    ItemsExist,
+    ToldItem,
+    ToldItems,
+    StoredItem,
+    StoredItems,
+    ItemChange,
+    ItemChanges,
     Step,
     Response,
     Flow,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -135,11 +135,76 @@ class Flow(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     context: dict[str, str] | None = None
 
 
+class GrantLog(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The state log of a granted task's state: who keeps its items (`built-in`: the control plane), and where."""
+
+    handler: str
+    scope: str
+    scope_id: int
+    place: str
+    options: dict[str, Any]
+    tenant: str = ""
+    app: str = ""
+
+
+class ItemTold(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of an item of a call.
+
+    After acquiring, `outcome` is `acquired` (with the `reason` that it failed with before, if it did), `busy` (`until`
+    then), or `done` with its `status` and `data`. Other calls tell the `status` that it has now.
+    """
+
+    outcome: Literal["acquired", "busy", "done"] | None = None
+    status: str | None = None
+    until: datetime | None = None
+    data: Any = None
+    reason: str | None = None
+
+
+class StoredItem(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What counts of a business item now."""
+
+    scope: str
+    place: str
+    entity: str
+    item: str
+    status: str
+    data: Any = None
+    reason: str | None = None
+    token: str | None = None
+    seq: int | None = None
+    task: int | None = None
+    attempt: int | None = None
+    locked_until: datetime | None = None
+    changed_at: datetime
+    expires_at: datetime | None = None
+
+
+class StoredItems(msgspec.Struct, frozen=True):
+    """A page of items; `next` is the `after` of the next one, None: there are no more."""
+
+    items: tuple[StoredItem, ...]
+    next: str | None = None
+
+
+class ItemChange(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing that became of an item: by which token, in which entry of its ledger."""
+
+    at: datetime
+    status: str
+    data: Any = None
+    reason: str | None = None
+    token: str | None = None
+    seq: int | None = None
+    task: int | None = None
+    attempt: int | None = None
+
+
 class Grant(msgspec.Struct, frozen=True, kw_only=True):
     """A task that this supervisor holds now. `state` is `<workflow>/<state>` for a child token.
 
-    `flow` is None when the control plane knows no flows. `ambient` is what was captured when the token was
-    started, None: nothing, or the control plane keeps no such thing.
+    `flow` is None when the control plane knows no flows, `stateLog` when the state has none. `ambient` is what was
+    captured when the token was started, None: nothing, or the control plane keeps no such thing.
     """
 
     task: int
@@ -152,6 +217,7 @@ class Grant(msgspec.Struct, frozen=True, kw_only=True):
     entered_by: Occurred
     flow: GrantFlow | None = None
     ambient: dict[str, str] | None = None
+    stateLog: GrantLog | None = None  # noqa: N815 - as the fields in it are written
 
 
 class Lost(msgspec.Struct, frozen=True):

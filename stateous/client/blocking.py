@@ -25,11 +25,14 @@ from stateous.client.answers import (
     FiredToken,
     Flow,
     Health,
+    ItemChange,
+    ItemTold,
     Responded,
     StartedToken,
+    StoredItems,
     Token,
 )
-from stateous.client.calls import Answered, Call, ReportFields, StepFields
+from stateous.client.calls import Answered, Call, ItemCall, ItemsQuery, ReportFields, StepFields
 from stateous.client.errors import Again
 from stateous.client.patience import Patience, longest_try
 from stateous.model.ambient import ContextPropagator, captured_by
@@ -124,6 +127,41 @@ class Client:
     def flow(self, token: str) -> Flow:
         """The flow of the routine that a token is in."""
         return self.send(calls.flow(token))
+
+    def items_exist(self, task: int, items: Iterable[Mapping[str, Any]]) -> tuple[bool, ...]:
+        """Which business items, each `{item, entity?}`, exist: nobody works on them again."""
+        return self.send(calls.items_exist(task, items))
+
+    def items(
+        self,
+        task: int,
+        call: ItemCall,
+        items: Iterable[Mapping[str, Any]],
+        *,
+        attempt: int,
+        supervisor: str | None = None,
+    ) -> tuple[ItemTold, ...]:
+        """Acquire, set, release or upsert business items, as the supervisor does that works on this attempt."""
+        asked = calls.items(task, call, items, attempt=attempt, supervisor=supervisor)
+        return self.send(asked)
+
+    def stored_items(self, **asked: Unpack[ItemsQuery]) -> StoredItems:
+        """Business items by their keys, a page of them."""
+        return self.send(calls.stored_items(asked))
+
+    def item_history(
+        self, scope: str, place: str, item: str, entity: str = ""
+    ) -> tuple[ItemChange, ...]:
+        """All that became of an item, the first first."""
+        return self.send(calls.item_history(scope, place, item, entity))
+
+    def reset_item(self, scope: str, place: str, item: str, entity: str = "") -> None:
+        """End the lock of an item, whoever has it."""
+        self.send(calls.steer_item("reset", scope, place, item, entity))
+
+    def expire_item(self, scope: str, place: str, item: str, entity: str = "") -> None:
+        """Forget what became of an item."""
+        self.send(calls.steer_item("expire", scope, place, item, entity))
 
     def get(self, token: str) -> Token:
         return self.send(calls.get(token))

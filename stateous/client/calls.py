@@ -3,7 +3,7 @@
 A call that may be carried out twice is `repeatable`: reading; starting a token (a second start answers the
 first's); firing with a key; a report with an attempt (it is applied at most once, but when the first
 answer was lost the repeat is answered `task_not_held` or `attempt_over`); a claim with a request; giving
-tasks back; a heartbeat; a memory write; a step, a response; messages, best with ids: then a repeat is answered as the first was.
+tasks back; a heartbeat; a memory write; a step, a response; a call of items; messages, best with ids: then a repeat is answered as the first was.
 Firing without a key, steering and moving a clock are not: a repeat would do it twice, or be refused for what
 the first try did. A note is repeated by the supervisor, which rather writes it twice.
 """
@@ -26,11 +26,14 @@ from stateous.client.answers import (
     Flow,
     Grant,
     Health,
+    ItemChange,
+    ItemTold,
     Lost,
     MessageResult,
     Released,
     Responded,
     StartedToken,
+    StoredItems,
     Token,
 )
 from stateous.client.documents import plain
@@ -44,6 +47,7 @@ from stateous.model.refusals import (
 
 Answered = TypeVar("Answered")
 Document = Mapping[str, Any]
+ItemCall = Literal["acquire", "set", "release", "upsert"]
 
 
 class ReportFields(TypedDict, total=False):
@@ -67,6 +71,19 @@ class StepFields(TypedDict, total=False):
     timeout: str | None
     on_lost: Literal["resume", "fail", "keep"]
     supervisor: str | None
+
+
+class ItemsQuery(TypedDict, total=False):
+    """Which business items are asked for; a field that is None is left out."""
+
+    scope: str | None
+    place: str | None
+    entity: str | None
+    item: str | None
+    status: str | None
+    token: str | None
+    after: str | None
+    limit: int | None
 
 
 class Call(msgspec.Struct, Generic[Answered], frozen=True, kw_only=True):
@@ -161,6 +178,53 @@ def respond(
     body: dict[str, Any] = {"status": status, "payload": payload, "message": message}
     path = f"/responses/{quote(correlation, safe='')}"
     return _post(path, body, read=_reads(Responded), repeatable=True)
+
+
+def items_exist(task: int, items: Iterable[Document]) -> Call[tuple[bool, ...]]:
+    """Ask which items, each `{item, entity?}`, exist."""
+    return items_exist_as_written(task, write_body({"items": list(items)}))
+
+
+def items_exist_as_written(task: int, body: bytes) -> Call[tuple[bool, ...]]:
+    path = f"/tasks/{task}/items/exists"
+    return Call(method="POST", path=path, body=body, read=_exist, repeatable=True)
+
+
+def items(
+    task: int,
+    call: ItemCall,
+    items: Iterable[Document],
+    *,
+    attempt: int,
+    supervisor: str | None = None,
+) -> Call[tuple[ItemTold, ...]]:
+    """Do something with items: `{item, entity?}`, and of `set` `status`, `data?`, `reason?`, of `release` `error?`, of `upsert` `data?`."""
+    body: dict[str, Any] = {"attempt": attempt, "items": list(items)}
+    if supervisor is not None:
+        body["supervisor"] = supervisor
+    return items_as_written(task, call, write_body(body))
+
+
+def items_as_written(task: int, call: ItemCall, body: bytes) -> Call[tuple[ItemTold, ...]]:
+    """As `items`, with a body that is written already."""
+    path = f"/tasks/{task}/items/{call}"
+    return Call(method="POST", path=path, body=body, read=_told, repeatable=True)
+
+
+def stored_items(asked: Mapping[str, object]) -> Call[StoredItems]:
+    return _get("/items" + _query(asked), _reads(StoredItems))
+
+
+def item_history(scope: str, place: str, item: str, entity: str) -> Call[tuple[ItemChange, ...]]:
+    asked = {"scope": scope, "place": place, "entity": entity or None, "item": item}
+    return _get("/items/history" + _query(asked), _changes)
+
+
+def steer_item(
+    verb: Literal["reset", "expire"], scope: str, place: str, item: str, entity: str
+) -> Call[None]:
+    body = {"scope": scope, "place": place, "entity": entity, "item": item}
+    return _post(f"/items/{verb}", body, read=_nothing, repeatable=False)
 
 
 def note_as_written(task: int, body: bytes) -> Call[None]:
@@ -372,6 +436,34 @@ def _fired(status: int, body: bytes) -> FiredToken:
         return _reads(FiredToken)(status, body)
     again = _reads(_Duplicate)(status, body)
     return FiredToken(**msgspec.structs.asdict(again.token), duplicate=again.duplicate)
+
+
+def _exist(status: int, body: bytes) -> tuple[bool, ...]:
+    return tuple(each.exists for each in _reads(_ItemsExist)(status, body).items)
+
+
+def _told(status: int, body: bytes) -> tuple[ItemTold, ...]:
+    return _reads(_ItemsTold)(status, body).items
+
+
+def _changes(status: int, body: bytes) -> tuple[ItemChange, ...]:
+    return _reads(_ItemChanges)(status, body).changes
+
+
+class _ItemExists(msgspec.Struct):
+    exists: bool
+
+
+class _ItemsExist(msgspec.Struct):
+    items: tuple[_ItemExists, ...]
+
+
+class _ItemsTold(msgspec.Struct):
+    items: tuple[ItemTold, ...]
+
+
+class _ItemChanges(msgspec.Struct):
+    changes: tuple[ItemChange, ...]
 
 
 class _Grants(msgspec.Struct):

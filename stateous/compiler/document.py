@@ -77,6 +77,13 @@ def _state(state: WorkflowState, emits: tuple[str, ...]) -> Document:
         document["timeout"] = state.timeout
     if state.retries is not None:
         document["retries"] = state.retries
+    if state.state_log is not None:
+        log = state.state_log
+        document["state_log"] = {
+            "handler": log.handler,
+            "scope": log.scope,
+            "options": dict(log.options),
+        }
     return document
 
 

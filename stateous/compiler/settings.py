@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import msgspec
+
 from stateous.compiler.problems import Problem, is_text, near, shown
 from stateous.model.durations import parse_duration
+from stateous.model.state_logs import StateLog, state_log_problem
 from stateous.model.workflow import Workflow, WorkflowState
 
 
@@ -45,10 +48,28 @@ def _sentences(state: WorkflowState, place: str) -> Iterator[str]:
     if join is not None and (not isinstance(join, str) or join not in ("all", "any")):
         yield f"the join of {place} must be 'all' or 'any', and is {shown(join)}{near(join, ('all', 'any'))}"
     yield from _input_sentences(state, place)
+    yield from _state_log_sentences(state, place)
     if state.parallel:
         yield from _parallel_sentences(state, place)
     elif join is not None or state.inputs is not None:
         yield f"{place} runs no workflows, so it takes no join and no inputs"
+
+
+def _state_log_sentences(state: WorkflowState, place: str) -> Iterator[str]:
+    log: Any = state.state_log
+    if log is None:
+        return
+    if not isinstance(log, StateLog):
+        yield f"the state log of {place} must be a StateLog, and is {shown(log)}"
+        return
+    problem = state_log_problem(log.handler, log.scope, log.options)
+    if problem is not None:
+        yield f"the state log of {place}: {problem}"
+        return
+    try:
+        msgspec.json.encode(dict(log.options))
+    except (TypeError, ValueError, RecursionError) as error:
+        yield f"the options of the state log of {place} are no JSON: {error}"
 
 
 def _input_sentences(state: WorkflowState, place: str) -> Iterator[str]:
@@ -74,6 +95,8 @@ def _parallel_sentences(state: WorkflowState, place: str) -> Iterator[str]:
         yield f"{place} runs workflows and has no routine, so it emits nothing"
     if state.retries is not None:
         yield f"{place} runs workflows and has no task, so it takes no retries"
+    if state.state_log is not None:
+        yield f"{place} runs workflows and has no task, so it takes no state log"
 
 
 def _as_given(things: Sequence[Any]) -> list[object]:

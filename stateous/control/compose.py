@@ -37,20 +37,22 @@ async def open_plane(  # noqa: PLR0913 - all that one may be made with
     mode: Mode = "alone",
     migrates: bool = True,
     hold_for: timedelta | None = None,
+    tenant: str = "default",
+    app: str = "default",
 ) -> Plane:
     """Open the database, check the graph against the one on record, and start the lanes and the clock.
 
     With the mode `standby` this takes as long as another control plane serves the database. `hold_for` is how
     long the database is kept for this one when it gives no sign of life. A ManualClock begins at the later of
     real time and the last time that the database knows of; a SystemClock is set by the database's.
-    Without `migrates` no table is made or altered.
+    `tenant` and `app` are those whose business items its state logs keep. Without `migrates` no table is made or altered.
     Raises CannotOpen with one sentence. `Plane.stop` closes everything again.
     """
     clock = clock or SystemClock()
     store = open_store(db, schema=schema, clock=clock, hold_for=hold_for)
     await store.open(mode=mode, candidate=_candidate(graph, serving or _name()), migrates=migrates)
     plane = Plane(
-        rules=Rules(graph=graph, lease_for=lease_for),
+        rules=Rules(graph=graph, lease_for=lease_for, tenant=tenant, app=app),
         store=store,
         clock=clock,
         rest_for=_rest_for,

@@ -18,11 +18,18 @@ import structlog
 from stateous.control.waiting import Subject, Waiting
 from stateous.engine.answers import Answer, Skipped, Told
 from stateous.engine.batch import Batch, subject_of
-from stateous.engine.commands import Carried, Command, FromInbox, Messages
+from stateous.engine.commands import Carried, Command, FromInbox, Items, Messages, OfItems
+from stateous.engine.facts import Blocked
 from stateous.engine.inbox import instead_of
 from stateous.engine.rules import Rules
 from stateous.model.refusals import DatabaseBusy, Refusal, Unexpected
-from stateous.store.store import MOST_THAT_WAIT, NotCommitted, OutcomeUnknown, Store
+from stateous.store.store import (
+    MOST_THAT_WAIT,
+    ItemsBusy,
+    NotCommitted,
+    OutcomeUnknown,
+    Store,
+)
 
 MOST_COMMANDS = 200
 MOST_BYTES = 8 * 1024 * 1024
@@ -215,6 +222,14 @@ class TokenLane:
         work = Batch(self._rules, [waiting.command for waiting in batch])
         try:
             await self._store.batch_decide(work, wait_for=wait_for)
+        except Blocked as fault:
+            batch[fault.place].was_busy()
+            self._put_off_again(batch)
+        except ItemsBusy:
+            for waiting in batch:
+                if isinstance(waiting.command, Items | OfItems):
+                    waiting.was_busy()
+            self._put_off_again(batch)
         except NotCommitted as fault:
             log.warning("batch.not_committed", commands=len(batch), reason=str(fault))
             self._put_off_all(batch, alone=fault.alone)
@@ -246,13 +261,11 @@ class TokenLane:
         skipped: list[Waiting] = []
         for waiting, answer in zip(batch, answers, strict=True):
             if isinstance(answer, Skipped):
-                waiting.skips += 1
-                waiting.tries += 1
+                waiting.was_busy()
                 skipped.append(waiting)
             else:
                 self._answer(waiting, answer)
-        self._put_off(skipped)
-        self._release(batch, resting={waiting.subject for waiting in skipped})
+        self._put_off_again(skipped, of=batch)
 
     def _settle_all(self, batch: list[Waiting], refusal: Refusal) -> None:
         for waiting in batch:
@@ -270,8 +283,12 @@ class TokenLane:
                 self._answer(waiting, Unexpected(REFUSED))
             else:
                 again.append(waiting)
+        self._put_off_again(again, of=batch)
+
+    def _put_off_again(self, again: list[Waiting], *, of: list[Waiting] | None = None) -> None:
+        """These rest; what waited behind the others of their batch is ready."""
         self._put_off(again)
-        self._release(batch, resting={waiting.subject for waiting in again})
+        self._release(of or again, resting={waiting.subject for waiting in again})
 
     def _put_off(self, again: list[Waiting]) -> None:
         """Each subject's first command rests; those after it stay behind it, in order."""

@@ -16,6 +16,7 @@ from stateous.control.hearing import Ears
 from stateous.control.heartbeats import HeartbeatLane
 from stateous.control.inbox import Inbox
 from stateous.control.lane import TokenLane
+from stateous.control.state_logs import StateLogs
 from stateous.control.ticking import Ticker
 from stateous.control.timekeeping import Timekeeper
 from stateous.engine.answers import Answer, Granted, Told
@@ -70,6 +71,7 @@ class Plane:
         self._lane = TokenLane(
             store, rules, rest_for=rest_for, ready=self._claims.wake, due=self._timer_set
         )
+        self.items = StateLogs(store, self._lane, rules, clock=clock)
         self._heartbeats = HeartbeatLane(store, clock=clock, lease_for=rules.lease_for)
         self._attendance = Attendance(store)
         self.inbox = Inbox(store, self._lane)
@@ -194,6 +196,7 @@ class Plane:
         claim = msgspec.structs.replace(claim, states=queues)
         with self._attendance.claims(claim.supervisor, queues):
             granted = await self._claims.claim(claim, wait=wait)
+        self.items.granted(granted.grants)
         if not granted.grants:
             self.check_serving()
         return granted

@@ -5,17 +5,20 @@ from __future__ import annotations
 import asyncio
 
 from stateous.engine.answers import Answer, Told
-from stateous.engine.commands import Carried, Messages
+from stateous.engine.commands import Carried, Items, Messages
 from stateous.model.refusals import Refusal
 
 Subject = tuple[str, str | int]
+
+ITEMS_EACH = 50
+"""So many items are as much work as a command."""
 
 
 class Waiting:
     """A command, its future answer, and how often it had to be put off.
 
     `deadline` is a time of the event loop: past it, a command that is in no batch is refused.
-    `size` is the size of the request in bytes, `count` how many messages it has: both bound a batch. `tries` counts how often it was put
+    `size` is the size of the request in bytes, `count` how much of a batch it is: both bound a batch. `tries` counts how often it was put
     off for any reason, `skips` how often its family was locked elsewhere, `failures` how often the
     database refused it when it was alone. `follows`: it came together with the one before it, and shares its batch.
     """
@@ -45,7 +48,7 @@ class Waiting:
         follows: bool = False,
     ) -> None:
         self.command = command
-        self.count = len(command.said) if isinstance(command, Messages) else 1
+        self.count = _count_of(command)
         self.answer = answer
         self.deadline = deadline
         self.size = size
@@ -56,6 +59,11 @@ class Waiting:
         self.failures = 0
         self.alone = False
 
+    def was_busy(self) -> None:
+        """It was put off because others hold what it needs."""
+        self.skips += 1
+        self.tries += 1
+
     def settle(self, answer: Answer | Told | Refusal) -> None:
         """Give the answer, unless nobody waits for it any more."""
         if self.answer.done():
@@ -64,3 +72,10 @@ class Waiting:
             self.answer.set_exception(answer)
         else:
             self.answer.set_result(answer)
+
+
+def _count_of(command: Carried) -> int:
+    """A message counts as a command, and so do fifty items."""
+    if isinstance(command, Messages):
+        return len(command.said)
+    return -(-len(command.items) // ITEMS_EACH) if isinstance(command, Items) else 1

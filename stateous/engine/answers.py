@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+from typing import Literal
+
 import msgspec
 
 from stateous.engine.family import Ambient, Document, Flow, FlowStep, Occurrence, Token
@@ -41,6 +44,38 @@ class Responded(msgspec.Struct, frozen=True):
     duplicate: bool = False
 
 
+class ItemTold(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What became of one item of a call. `data` is a JSON text.
+
+    `outcome` is that of an acquire: `acquired` (with the reason that it failed with before, if it did), `busy` until
+    then, or `done` with its status. Other calls are answered with the status that the item has now.
+    """
+
+    outcome: Literal["acquired", "busy", "done"] | None = None
+    status: str | None = None
+    until: datetime | None = None
+    data: str | None = None
+    reason: str | None = None
+
+
+class ItemsTold(msgspec.Struct, frozen=True):
+    """What became of the items of a call, in the order in which they were asked."""
+
+    items: tuple[ItemTold, ...]
+
+
+class GrantLog(msgspec.Struct, frozen=True, kw_only=True):
+    """The state log of a granted task's state: whose items it keeps, and where."""
+
+    handler: str
+    scope: str
+    scope_id: int
+    place: str
+    options: Document
+    tenant: str
+    app: str
+
+
 class Grant(msgspec.Struct, frozen=True, kw_only=True):
     """A task that a supervisor holds now, and all that its routine needs; `flow` is None before its first step."""
 
@@ -55,6 +90,7 @@ class Grant(msgspec.Struct, frozen=True, kw_only=True):
     flow: Flow | None = None
     steps: tuple[FlowStep, ...] = ()
     ambient: Ambient | None = None
+    state_log: GrantLog | None = None
 
 
 class Granted(msgspec.Struct, frozen=True):
@@ -73,4 +109,4 @@ class Skipped(msgspec.Struct, frozen=True):
     """Not decided: another connection holds what the command needs. The lane tries it again."""
 
 
-Answer = Started | Moved | Done | Granted | Checkpointed | Responded
+Answer = Started | Moved | Done | Granted | Checkpointed | Responded | ItemsTold

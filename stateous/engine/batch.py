@@ -10,7 +10,17 @@ from typing import assert_never
 
 import msgspec
 
-from stateous.engine import clockwork, events, flows, inbox, outcomes, responses, starting, steering
+from stateous.engine import (
+    clockwork,
+    events,
+    flows,
+    inbox,
+    items,
+    outcomes,
+    responses,
+    starting,
+    steering,
+)
 from stateous.engine.answers import Answer, Done, Skipped, Told
 from stateous.engine.changes import Changes
 from stateous.engine.commands import (
@@ -20,15 +30,19 @@ from stateous.engine.commands import (
     Command,
     Direct,
     EndLease,
+    EndLocks,
+    ExpireItems,
     Fire,
     FireTimer,
     FromInbox,
+    Items,
     Messages,
     Note,
     OfTask,
     Pause,
     Release,
     Report,
+    ResetItem,
     Respond,
     Resume,
     SetMemory,
@@ -36,7 +50,8 @@ from stateous.engine.commands import (
     Unreadable,
 )
 from stateous.engine.draft import Draft
-from stateous.engine.facts import Ask, Facts, Need
+from stateous.engine.facts import Ask, Blocked, Busy, Facts, Need
+from stateous.engine.family import ItemKey
 from stateous.engine.repeats import answered_before, key_of
 from stateous.engine.rules import Rules
 from stateous.engine.saving import due_in, gather_changes, ready_in
@@ -55,6 +70,9 @@ class Batch:
         self._rules = rules
         self.commands = commands
         self._singles = [single for command in commands for single in singles_of(command)]
+        self._group_of = [
+            place for place, command in enumerate(commands) for _ in singles_of(command)
+        ]
         self._decided: list[Answer | Refusal | Skipped] = []
         self.faults: list[Exception] = []
         self.ready: Counter[str] = Counter()
@@ -73,9 +91,23 @@ class Batch:
         return [_answer_of(command, decided) for command in self.commands]
 
     def decide(self, facts: Facts, now: datetime) -> None:
-        """Decide the commands that are not decided yet; raises Need."""
-        for single in self._singles[len(self._decided) :]:
-            self._decided.append(self._decide_one(facts, single, now))
+        """Decide the commands that are not decided yet; raises Need and Blocked."""
+        for place in range(len(self._decided), len(self._singles)):
+            self._decided.append(self._decide_at(facts, place, now))
+
+    def _decide_at(self, facts: Facts, place: int, now: datetime) -> Answer | Refusal | Skipped:
+        """As the first one of a command is skipped, so are all: nothing of a command is done twice."""
+        group = self._group_of[place]
+        follows = place > 0 and self._group_of[place - 1] == group
+        if follows and isinstance(self._decided[-1], Skipped):
+            return Skipped()
+        command = self.commands[group]
+        if not follows and isinstance(command, Messages) and _lacks_locks(facts, command):
+            return Skipped()
+        answer = self._decide_one(facts, self._singles[place], now)
+        if follows and isinstance(answer, Skipped):
+            raise Blocked(group)
+        return answer
 
     def changes(self, facts: Facts) -> Changes:
         """All that the decided commands changed."""
@@ -98,10 +130,12 @@ class Batch:
             inbox.settle(facts, command, asked, now)
             return Done()
         answer = self._answer(facts, asked, now)
+        if isinstance(answer, Skipped):
+            return answer
         inbox.settle(facts, command, answer, now)
         return answer
 
-    def _answer(self, facts: Facts, command: Direct, now: datetime) -> Answer | Refusal:
+    def _answer(self, facts: Facts, command: Direct, now: datetime) -> Answer | Refusal | Skipped:
         try:
             return decide(self._rules, facts, command, now)
         except Need as need:
@@ -113,12 +147,30 @@ class Batch:
             return self._failed(LookupError(f"a row is missing in the database: {need.asked}"))
         except Refusal as refusal:
             return refusal
+        except Busy:
+            return Skipped()
         except Exception as fault:  # noqa: BLE001 - answered, and told to the lane
             return self._failed(fault)
 
     def _failed(self, fault: Exception) -> Refusal:
         self.faults.append(fault)
         return Unexpected("the control plane could not decide this command")
+
+
+def _lacks_locks(facts: Facts, messages: Messages) -> bool:
+    """Whether others hold an item that the attempt has locked which these messages end. Raises Need.
+
+    That is looked at before the first of them is decided.
+    """
+    family = facts.family_of_task(messages.task)
+    task = None if family is None else family.tasks.get(messages.task)
+    if task is None or not task.has_items:
+        return False
+    if not any(isinstance(said, Report) and said.kind != "waiting" for said in messages.said):
+        return False
+    if task.id not in facts.locks_read and task.id not in facts.busy_locks:
+        raise Need(items_of=(task.id,))
+    return task.id in facts.busy_locks
 
 
 def singles_of(command: Carried) -> tuple[Command, ...]:
@@ -159,6 +211,16 @@ def ask_of(command: Command) -> Ask:
             return Ask(token=token, ids=2)
         case FireTimer(token=token):
             return Ask(token=token, ids=2)
+        case ExpireItems(items=keys):
+            return Ask(items=keys)
+        case ResetItem(item=key):
+            return Ask(items=(key,))
+        case _:
+            return _ask_of_task(command)
+
+
+def _ask_of_task(command: OfTask) -> Ask:
+    match command:
         case Report(task=task, schedules=schedules):
             return Ask(
                 task=task,
@@ -174,12 +236,19 @@ def ask_of(command: Command) -> Ask:
             return Ask(task=task, key=key_of(command))
         case SetMemory(task=task, key=key):
             return Ask(task=task, key=key_of(command), memory_key=key)
-        case Release(task=task):
+        case Release(task=task) | EndLocks(task=task):
             return Ask(task=task)
         case EndLease(task=task):
             return Ask(task=task, ids=2)
+        case Items(task=task):
+            return Ask(task=task, items=command.keys)
         case _:
             assert_never(command)
+
+
+def keys_of(command: ExpireItems | ResetItem) -> tuple[ItemKey, ...]:
+    """The items that a command is about which is about nothing else."""
+    return (command.item,) if isinstance(command, ResetItem) else command.items
 
 
 def _needs_flow(report: Report) -> bool:
@@ -189,7 +258,22 @@ def _needs_flow(report: Report) -> bool:
 
 def _is_busy(facts: Facts, command: Command) -> bool:
     match command:
-        case Report() | Checkpoint() | Respond() | Note() | SetMemory() | Release() | EndLease():
+        case Items():
+            return command.task in facts.busy_tasks or (
+                bool(facts.busy_items) and not facts.busy_items.isdisjoint(command.keys)
+            )
+        case ExpireItems() | ResetItem():
+            return any(key in facts.busy_items for key in keys_of(command))
+        case (
+            Report()
+            | Checkpoint()
+            | Respond()
+            | Note()
+            | SetMemory()
+            | Release()
+            | EndLease()
+            | EndLocks()
+        ):
             return command.task in facts.busy_tasks
         case FromInbox(row=row) if row in facts.busy_rows:
             return True
@@ -208,7 +292,21 @@ def decide(rules: Rules, facts: Facts, command: Direct, now: datetime) -> Answer
         case Fire() | Pause() | Resume() | Cancel() | FireTimer():
             draft = _draft_of_token(rules, facts, command.token, now)
             answer = _decide_token(draft, command, now)
-        case Report() | Checkpoint() | Respond() | Note() | SetMemory() | Release() | EndLease():
+        case ExpireItems():
+            return items.expire_items(facts, command, now)
+        case ResetItem():
+            return items.reset_item(facts, command, now)
+        case (
+            Report()
+            | Checkpoint()
+            | Respond()
+            | Note()
+            | SetMemory()
+            | Release()
+            | EndLease()
+            | Items()
+            | EndLocks()
+        ):
             draft = _draft_of_task(rules, facts, command.task, now)
             answer = _decide_task(draft, command, now)
         case _:
@@ -251,6 +349,10 @@ def _decide_task(draft: Draft, command: OfTask, now: datetime) -> Answer | Refus
             return outcomes.release(draft, command)
         case EndLease():
             return clockwork.end_lease(draft, command, now)
+        case Items():
+            return items.decide_items(draft, command)
+        case EndLocks():
+            return clockwork.end_over_locks(draft, command)
         case _:
             assert_never(command)
 
@@ -277,5 +379,7 @@ def subject_of(command: Carried) -> tuple[str, str | int]:
     match command:
         case Start() | Fire() | Pause() | Resume() | Cancel() | FireTimer() | FromInbox():
             return "token", command.token
+        case ExpireItems() | ResetItem():
+            return "items", repr(keys_of(command)[0])
         case _:
             return "task", command.task

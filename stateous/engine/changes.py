@@ -9,6 +9,8 @@ from stateous.engine.family import (
     Flow,
     FlowStep,
     Held,
+    Item,
+    ItemKey,
     Json,
     Remembered,
     Settled,
@@ -26,6 +28,8 @@ class Changes(msgspec.Struct, kw_only=True):
     `memory` holds (token, state, key, value), a value of None deletes. `memory_wiped` names tokens that
     ended. `held` pairs the root with what it holds from now on; `held_cleared` names roots whose held
     events before these are gone. `flows` and `steps` are new or changed. `settled` are rows of the inbox that were pending.
+    `items` are those that changed, as they are now; `item_changes` all that became of them, in order. `items_unused`
+    are locked, and nothing is known of them: there was no row before.
     """
 
     new_tokens: list[Token] = []
@@ -44,3 +48,6 @@ class Changes(msgspec.Struct, kw_only=True):
     remembered: list[Remembered] = []
     parked: set[str] = set()
     settled: list[Settled] = []
+    items: list[Item] = []
+    item_changes: list[Item] = []
+    items_unused: list[ItemKey] = []

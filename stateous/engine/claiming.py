@@ -12,6 +12,7 @@ from stateous.engine.draft import Draft
 from stateous.engine.facts import ClaimAsk, Facts, Need
 from stateous.engine.family import Occurrence, Remembered, Task
 from stateous.engine.flows import as_granted
+from stateous.engine.items import granted_log
 from stateous.engine.rules import Rules
 from stateous.engine.saving import gather_changes
 from stateous.model.names import STARTED
@@ -145,6 +146,7 @@ class ClaimBatch:
             flow=flow,
             steps=as_granted(steps, task),
             ambient=token.ambient,
+            state_log=granted_log(self._rules, task),
         )
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from stateous.engine import responses
+from stateous.engine import items, responses
 from stateous.engine.answers import Answer, Done
-from stateous.engine.commands import EndLease, FireTimer
+from stateous.engine.commands import EndLease, EndLocks, FireTimer
 from stateous.engine.draft import Draft
 from stateous.engine.events import reject
 from stateous.engine.failures import count_failure
@@ -38,6 +38,12 @@ def end_lease(draft: Draft, command: EndLease, now: datetime) -> Answer:
         count_failure(
             draft, task, f"{task.claimed_by} stopped answering: no heartbeat for {silence}"
         )
+    return Done()
+
+
+def end_over_locks(draft: Draft, command: EndLocks) -> Answer:
+    """End the locks of a task's items whose time is over; those that were renewed meanwhile stay."""
+    items.end_over_locks(draft, draft.task(command.task))
     return Done()
 
 

@@ -9,7 +9,7 @@ from typing import Literal
 
 import msgspec
 
-from stateous.engine.family import Ambient, Document, Json, Schedule
+from stateous.engine.family import Ambient, Document, ItemKey, Json, Schedule
 
 ResponseStatus = Literal["completed", "failed", "progress"]
 """What a response says of the step that awaits it."""
@@ -148,6 +148,59 @@ class Messages(msgspec.Struct, frozen=True, kw_only=True):
     said: tuple[Message, ...]
 
 
+ItemCall = Literal["acquire", "set", "release", "upsert"]
+
+
+class ItemAsked(msgspec.Struct, frozen=True):
+    """One item of a call, and what is to become of it. `data` is a JSON text."""
+
+    entity: str
+    item: str
+    status: Literal["processing", "processed", "failed", "skipped"]
+    data: str | None = None
+    reason: str | None = None
+
+
+class Items(msgspec.Struct, frozen=True, kw_only=True):
+    """What a routine says of business items in its state log: all of it, or nothing. Each item is there once.
+
+    `scope` (its number) and `place` are those of the state log of the task's state.
+    """
+
+    task: int
+    attempt: int
+    call: ItemCall
+    scope: int
+    place: str
+    items: tuple[ItemAsked, ...]
+    supervisor: str | None = None
+
+    @property
+    def keys(self) -> tuple[ItemKey, ...]:
+        """Which items they are, in the order in which they are asked."""
+        scope, place = self.scope, self.place
+        return tuple([(scope, place, asked.entity, asked.item) for asked in self.items])
+
+
+class EndLocks(msgspec.Struct, frozen=True):
+    """End the locks of a task's items whose time is over."""
+
+    task: int
+
+
+class ExpireItems(msgspec.Struct, frozen=True):
+    """Forget what became of these items, if their time is over; with `now`, whatever their time is."""
+
+    items: tuple[ItemKey, ...]
+    now: bool = False
+
+
+class ResetItem(msgspec.Struct, frozen=True):
+    """End the lock of an item, whoever has it."""
+
+    item: ItemKey
+
+
 class Release(msgspec.Struct, frozen=True, kw_only=True):
     """Give a task back that was not worked on. With `attempt`, only if it is still on that one."""
 
@@ -188,10 +241,13 @@ class Beat(msgspec.Struct, frozen=True):
 Message = Report | Note | SetMemory
 """What a routine says of its task."""
 
-OfTask = Message | Checkpoint | Respond | Release | EndLease
+OfTask = Message | Checkpoint | Respond | Release | EndLease | Items | EndLocks
 """What is about one task."""
 
-Direct = Start | Fire | Pause | Resume | Cancel | FireTimer | OfTask
+OfItems = ExpireItems | ResetItem
+"""What is about items, whoever works on them."""
+
+Direct = OfItems | Start | Fire | Pause | Resume | Cancel | FireTimer | OfTask
 """What says itself what is to be done."""
 
 Command = Direct | FromInbox

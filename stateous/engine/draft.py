@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
 
-from stateous.engine.facts import Facts, Need
+from stateous.engine.facts import Busy, Facts, Need
 from stateous.engine.family import (
     Document,
     Entry,
@@ -20,6 +20,8 @@ from stateous.engine.family import (
     Flow,
     FlowStep,
     Held,
+    Item,
+    ItemKey,
     Json,
     Task,
     Timer,
@@ -57,6 +59,8 @@ class Draft:
         self._wiped: list[str] = []
         self._flows: dict[int, Flow] = {}
         self._flow_steps: dict[tuple[int, str], FlowStep] = {}
+        self._items: dict[ItemKey, Item] = {}
+        self._item_changes: list[Item] = []
         self._ids_used = 0
         self._reserved: set[str] = set()
         self.steps: list[Step] = []
@@ -198,6 +202,20 @@ class Draft:
             None,
         )
 
+    def item(self, key: ItemKey) -> Item:
+        """The item as this draft has it; it was asked for."""
+        return self._items.get(key) or self.facts.items[key]
+
+    def locked_items(self, task: int) -> list[Item]:
+        """The items that this task has locked, by their keys. Raises Busy when others hold one of them."""
+        if task in self.facts.busy_locks:
+            raise Busy
+        if task not in self.facts.locks_read:
+            raise Need(items_of=(task,))
+        keys = {*self.facts.locks.get(task, ()), *self._items}
+        found = [self.item(key) for key in sorted(keys)]
+        return [item for item in found if item.status == "processing" and item.task == task]
+
     # -- writing ------------------------------------------------------------------------------------
 
     def edit(self, token: str) -> Token:
@@ -282,6 +300,12 @@ class Draft:
         """A new step of a flow, or a changed copy of one."""
         self._flow_steps[step.task, step.name] = step
 
+    def write_item(self, item: Item, *, is_told: bool = True) -> None:
+        """A changed item; one that is not told leaves no trace among its changes."""
+        self._items[item.key] = item
+        if is_told:
+            self._item_changes.append(item)
+
     def hold(self, held: Held) -> None:
         """Keep what arrived during a pause; its arrival is one more than the family holds."""
         self._held_added.append(held)
@@ -325,6 +349,10 @@ class Draft:
         family.changed_steps.update(self._flow_steps)
         family.entries.extend(self._entries)
         family.keys.update(self._keys)
+        for item in self._items.values():
+            self.facts.keep_item(item)
+        self.facts.changed_items.update(self._items)
+        self.facts.item_changes.extend(self._item_changes)
         self._keep_held()
         for where, value in self._memory.items():
             family.memory_set[where] = value

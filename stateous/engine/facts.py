@@ -11,6 +11,8 @@ from stateous.engine.family import (
     Family,
     Flow,
     FlowStep,
+    Item,
+    ItemKey,
     Remembered,
     Settled,
     Task,
@@ -26,7 +28,7 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
     `task`: the task's row and its token's family are locked and read. `key`: is it used for `token`?
     `memory_key`: does the task's token and state have it? `ids`: how many task and timer ids to reserve.
     `row`: this row of the inbox is locked, and read if it is pending. `steps`: the flow of `task` is read, with these
-    steps and the one that is open; None: it is not.
+    steps and the one that is open; None: it is not. `items` are locked and read.
     """
 
     token: str | None = None
@@ -37,6 +39,7 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
     ids: int = 0
     row: int | None = None
     steps: tuple[str, ...] | None = None
+    items: tuple[ItemKey, ...] = ()
 
 
 class ClaimAsk(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,10 +76,11 @@ class Need(Exception):
     one that is taken meanwhile, and commits nothing. `tasks`: tasks of this family by id, whatever their status. `held`: what the family holds.
     `ids`: how many more ids to reserve. `grants`: pairs of task and attempt that a supervisor was given
     before: the tasks, locked, with their tokens and memory (claims only). `flows`: pairs of a task of this family and
-    steps: its flow is read, with these steps and the one that is open.
+    steps: its flow is read, with these steps and the one that is open. `items_of`: the items that these tasks have
+    locked, for each into `Facts.locks_read`.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - all that can be needed
         self,
         *,
         root: str = "",
@@ -87,6 +91,7 @@ class Need(Exception):
         ids: int = 0,
         grants: tuple[tuple[int, int], ...] = (),
         flows: tuple[tuple[int, tuple[str, ...]], ...] = (),
+        items_of: tuple[int, ...] = (),
     ) -> None:
         super().__init__()
         self.root = root
@@ -97,6 +102,7 @@ class Need(Exception):
         self.ids = ids
         self.grants = grants
         self.flows = flows
+        self.items_of = items_of
 
     @property
     def asked(self) -> tuple[object, ...]:
@@ -110,7 +116,23 @@ class Need(Exception):
             self.ids,
             self.grants,
             self.flows,
+            self.items_of,
         )
+
+
+class Blocked(Exception):
+    """Raised while deciding: another connection holds an item that the command in this place needs.
+
+    Nothing of the batch may be kept, since a part of that command was decided already.
+    """
+
+    def __init__(self, place: int) -> None:
+        super().__init__()
+        self.place = place
+
+
+class Busy(Exception):
+    """Raised while deciding: another connection holds an item that this command needs."""
 
 
 class Facts:
@@ -126,6 +148,10 @@ class Facts:
     `remembered` each supervisor's last claim with a request id.
     `inbox`: of every asked row of the inbox that is pending, the last pending one before it of the same token, or
     None; `busy_rows`: those that another connection holds; `settled`: what became of them in this batch.
+    `items`: each asked item that is locked, as the batch's commands left it so far; one that nobody knew is there
+    as `none`. `busy_items`: those that another connection holds. `locks`: by task the items that it has locked, of those
+    here; they are all here for the tasks in `locks_read`, and for those in `busy_locks` some are held elsewhere.
+    `item_changes`: what became of items, in order; `changed_items`: those whose row is to be written.
     """
 
     def __init__(self) -> None:
@@ -143,6 +169,34 @@ class Facts:
         self.inbox: dict[int, int | None] = {}
         self.busy_rows: set[int] = set()
         self.settled: dict[int, Settled] = {}
+        self.items: dict[ItemKey, Item] = {}
+        self.busy_items: set[ItemKey] = set()
+        self.locks: dict[int, dict[ItemKey, None]] = {}
+        self.locks_read: set[int] = set()
+        self.busy_locks: set[int] = set()
+        self.item_changes: list[Item] = []
+        self.changed_items: set[ItemKey] = set()
+
+    def take_item(self, item: Item) -> None:
+        """An item as it was read; one that is here already may have been changed since."""
+        if item.key not in self.items:
+            self.keep_item(item)
+
+    def keep_item(self, item: Item) -> None:
+        """An item as it is from now on."""
+        key = item.key
+        was = self.items.get(key)
+        if was is not None and was.task is not None and was.status == "processing":
+            self.locks[was.task].pop(key, None)
+        if item.status == "processing" and item.task is not None:
+            self.locks.setdefault(item.task, {})[key] = None
+        self.items[key] = item
+
+    def write_item(self, item: Item) -> None:
+        """A changed item, and a change of it to be remembered."""
+        self.keep_item(item)
+        self.changed_items.add(item.key)
+        self.item_changes.append(item)
 
     def family_of(self, token: str) -> Family | None:
         """The family that has this token, None if there is no such token."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from stateous.engine.draft import Draft
 from stateous.engine.events import hold
 from stateous.engine.family import Held, Task
+from stateous.engine.items import end_locks
 from stateous.engine.joins import accept, fail
 from stateous.engine.plans import Ambiguous, Refused, Taken
 from stateous.engine.routing import route_event
@@ -16,6 +17,7 @@ def count_failure(draft: Draft, task: Task, error: str, *, key: str | None = Non
     token = draft.token(task.token)
     state = draft.rules.state(token.workflow, token.state)
     draft.record(token.token, "task_failed", {"task": task.id, "error": error}, key)
+    end_locks(draft, task)
     if task.failures + 1 <= state.retries:
         _try_again(draft, task)
         return
@@ -26,6 +28,7 @@ def fail_for_good(draft: Draft, task: Task, error: str, *, key: str | None = Non
     """Fail an open task whatever retries are left; `key` is that of a message."""
     draft.record(task.token, "flow_failed", {"task": task.id, "error": error})
     draft.record(task.token, "task_failed", {"task": task.id, "error": error}, key)
+    end_locks(draft, task)
     _give_up(draft, task, error)
 
 

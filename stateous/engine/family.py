@@ -67,6 +67,7 @@ class Task(msgspec.Struct, kw_only=True):
     `queue` is what supervisors ask for: the state's name, or `<workflow>/<state>` for a child.
     `attempt` is the fence and grows at every claim; `failures` is what `retries` bounds. `awaiting` are the
     steps of its flow that a waiting task waits for; None: it waits for somebody outside, or does not wait.
+    `has_items`: an attempt of it has locked items since the last one ended.
     """
 
     id: int
@@ -81,6 +82,7 @@ class Task(msgspec.Struct, kw_only=True):
     lease_until: datetime | None
     queued_at: datetime
     awaiting: tuple[str, ...] | None = None
+    has_items: bool = False
 
 
 class Timer(msgspec.Struct, kw_only=True):
@@ -212,6 +214,39 @@ class FlowStep(msgspec.Struct, kw_only=True):
     completed_at: datetime | None
     fault: str | None = None
     failures: int | None = None
+
+
+ItemKey = tuple[int, str, str, str]
+"""Which item: the number of its scope, the place in it, the entity, and the item itself."""
+
+
+class Item(msgspec.Struct, frozen=True, kw_only=True):
+    """What counts of one business item now: a row of `items`; or what it was once: a row of `item_changes`.
+
+    `data` is a JSON text, kept as it was sent. `task`, `attempt` and `token` tell who changed it last, `seq` is the
+    number of the ledger entry that says so, None: the change has none. `locked_until` is there while it is
+    processed, `expires_at` when what became of it is forgotten some day.
+    """
+
+    scope: int
+    place: str
+    entity: str
+    item: str
+    status: str = "none"
+    data: str | None = None
+    reason: str | None = None
+    task: int | None = None
+    attempt: int | None = None
+    token: str | None = None
+    seq: int | None = None
+    locked_until: datetime | None = None
+    changed_at: datetime
+    expires_at: datetime | None = None
+
+    @property
+    def key(self) -> ItemKey:
+        """Which item it is."""
+        return (self.scope, self.place, self.entity, self.item)
 
 
 class Family:

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Final
 
 from stateous.engine.answers import Answer, Checkpointed
-from stateous.engine.commands import Checkpoint
+from stateous.engine.commands import Checkpoint, Items
 from stateous.engine.draft import Draft
 from stateous.engine.family import Document, Flow, FlowStep, Task, Timer, Token
 from stateous.engine.lifecycles import STEP, check_move
@@ -33,7 +33,7 @@ def checkpoint(draft: Draft, command: Checkpoint) -> Answer:
 
     Raises AttemptOver, TaskNotHeld, FlowUnreadable, StaleRevision, StepOpen and StepDoneAlready.
     """
-    task = _held_task(draft, command)
+    task = held_task(draft, command)
     flow = readable_flow(draft, task.id)
     step = draft.flow_steps(task.id, [command.name])[command.name]
     if flow is not None and step is not None and _is_repeat(command, flow, step):
@@ -49,7 +49,8 @@ def checkpoint(draft: Draft, command: Checkpoint) -> Answer:
     return _answer(command, written)
 
 
-def _held_task(draft: Draft, command: Checkpoint) -> Task:
+def held_task(draft: Draft, command: Checkpoint | Items) -> Task:
+    """The task, if the attempt that asks works on it now. Raises AttemptOver and TaskNotHeld."""
     task = draft.task(command.task)
     if command.attempt < task.attempt:
         msg = (

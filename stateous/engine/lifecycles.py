@@ -1,4 +1,4 @@
-"""The life cycles of tokens, tasks and timers, as tables of allowed moves.
+"""The life cycles of tokens, tasks, timers, steps and items, as tables of allowed moves.
 
 The SQL checks and the docs are tested against these tables.
 """
@@ -42,6 +42,21 @@ TIMER: Moves = {
     "fired": frozenset(),
     "cancelled": frozenset(),
 }
+
+ITEM: Moves = {
+    "none": frozenset({"processing", "processed", "skipped"}),
+    # processing → failed is an error, the end of the attempt that had the lock, or of the lock's time.
+    "processing": frozenset({"processed", "failed", "skipped"}),
+    "processed": frozenset({"superseded", "skipped", "expired"}),
+    # The record that took its place is written with it.
+    "superseded": frozenset({"processed"}),
+    "failed": frozenset({"processing", "processed", "skipped", "expired"}),
+    "skipped": frozenset({"expired"}),
+    "expired": frozenset({"processing", "processed", "skipped"}),
+}
+
+DONE_ITEM = frozenset({"processed", "skipped"})
+"""An item that exists: nobody works on it again."""
 
 OPEN_TASK = frozenset({"queued", "claimed", "waiting"})
 """A task that is still to be ended; a token has at most one."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from stateous.engine.draft import Draft
 from stateous.engine.family import Ambient, Document, Occurrence, Task, Timer, Token
+from stateous.engine.items import end_locks
 from stateous.engine.lifecycles import LIVE_TOKEN, WORKED_TASK
 from stateous.engine.plans import BeginChild, ChildEnded, Taken
 from stateous.model.names import END, START, STARTED, TIMEOUT, child_id
@@ -178,6 +179,7 @@ def leave(draft: Draft, token: str, *, event: str | None, why: str) -> None:
         ended = draft.edit_task(task.id, status="done" if done else "cancelled")
         ended.lease_until = None
         draft.record(token, "task_done" if done else "task_cancelled", {"task": task.id})
+        end_locks(draft, task)
     for timer in draft.pending_timers(token):
         draft.edit_timer(timer, status="cancelled")
     if found.children_open:

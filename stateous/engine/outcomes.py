@@ -11,6 +11,7 @@ from stateous.engine.events import hold, payload_problem, reject
 from stateous.engine.failures import count_failure, fail_for_good
 from stateous.engine.family import Document, Held, Schedule, Task, Timer, Token
 from stateous.engine.flows import new_flow, readable_flow
+from stateous.engine.items import end_locks
 from stateous.engine.joins import accept, fail
 from stateous.engine.lifecycles import WORKED_TASK
 from stateous.engine.moves import queue_again, set_timer
@@ -211,6 +212,7 @@ def _hold_outcome(draft: Draft, task: Task, command: Report) -> None:
     done = draft.edit_task(task.id, status="done")
     done.lease_until = None
     draft.record(task.token, "task_done", {"task": task.id})
+    end_locks(draft, task)
 
 
 def release(draft: Draft, command: Release) -> Answer:
@@ -220,6 +222,7 @@ def release(draft: Draft, command: Release) -> Answer:
     if not is_held or command.attempt not in {None, task.attempt}:
         msg = f"task {task.id} is not held by '{command.supervisor}'"
         raise TaskNotHeld(msg)
+    end_locks(draft, task)
     queue_again(draft, task)
     return Done()
 

@@ -14,10 +14,12 @@ can meet a join at once, so a cycle of such states would never come to an end.""
 
 
 class Rules(msgspec.Struct, frozen=True):
-    """The graph that decides, and the lease that a claim gives."""
+    """The graph that decides, the lease that a claim gives, and whose items its state logs keep."""
 
     graph: Graph
     lease_for: timedelta = timedelta(seconds=120)
+    tenant: str = "default"
+    app: str = "default"
 
     def flow(self, workflow: str) -> Flow:
         """The workflow of this name: the main one or a child."""

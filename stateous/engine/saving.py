@@ -15,6 +15,11 @@ def gather_changes(facts: Facts) -> Changes:
     changes = Changes()
     for root in sorted(facts.families):
         _gather(facts.families[root], changes)
+    changes.items.extend(facts.items[key] for key in sorted(facts.changed_items))
+    changes.item_changes.extend(facts.item_changes)
+    changes.items_unused.extend(
+        sorted(key for key, item in facts.items.items() if item.status == "none")
+    )
     changes.settled.extend(facts.settled[row] for row in sorted(facts.settled))
     changes.new_tokens.sort(key=lambda token: token.token)
     changes.new_tasks.sort(key=lambda task: task.id)

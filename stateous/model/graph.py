@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 
 from stateous.model.refusals import StateousError
+from stateous.model.state_logs import StateLog
 
 if TYPE_CHECKING:
     from stateous.model.guards import Guard
@@ -45,6 +46,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     parallel: tuple[str, ...]
     join: Literal["all", "any"]
     inputs: tuple[str, ...]
+    state_log: StateLog | None = None
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True):
@@ -85,6 +87,11 @@ class Graph(msgspec.Struct, frozen=True, kw_only=True):
     def queue(self, workflow: str, state: str) -> str:
         """What a supervisor claims to get the tasks of a state: `draft`, or `<workflow>/draft` of a child."""
         return state if workflow == self.workflow else f"{workflow}/{state}"
+
+    def place(self, queue: str) -> tuple[str, str]:
+        """The workflow and the state whose tasks are in a queue. No state's name has a `/`."""
+        workflow, slash, state = queue.rpartition("/")
+        return (workflow, state) if slash else (self.workflow, queue)
 
     def queue_of(self, asked: str) -> str:
         """Return the queue that a claim means: the last `/` splits, and `/draft` is the main workflow's.

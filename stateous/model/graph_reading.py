@@ -13,6 +13,7 @@ from stateous.model.graph import Event, Flow, Graph, InvalidGraph, State, Transi
 from stateous.model.guards import GuardError, parse_guard
 from stateous.model.names import END, JOINED, OWN_EVENTS, ROUTED_OWN_EVENTS, START
 from stateous.model.schemas import Models, SchemaError
+from stateous.model.state_logs import BUILT_IN, StateLog, state_log_problem
 
 Json = Any
 Document = dict[str, Json]
@@ -134,7 +135,25 @@ class _Reader:
             parallel=parallel,
             join=self._join(settings, place),
             inputs=_names(_optional(settings, "inputs", []), f"'inputs' of {place}"),
+            state_log=self._state_log(settings, place, runs_workflows=bool(parallel)),
         )
+
+    def _state_log(
+        self, settings: Document, place: str, *, runs_workflows: bool
+    ) -> StateLog | None:
+        given = _optional(settings, "state_log")
+        if given is None:
+            return None
+        log = _object(given, f"'state_log' of {place}")
+        if runs_workflows:
+            raise InvalidGraph(f"{place} runs workflows and has no task, so it takes no state log")
+        handler = _optional(log, "handler", BUILT_IN)
+        scope = _optional(log, "scope", "element")
+        options = _optional(log, "options", {})
+        problem = state_log_problem(handler, scope, options)
+        if problem is not None:
+            raise InvalidGraph(f"the state log of {place}: {problem}")
+        return StateLog(handler=handler, scope=scope, options=options)
 
     def _parallel(self, settings: Document, place: str) -> tuple[str, ...]:
         children = _names(_optional(settings, "parallel", []), f"'parallel' of {place}")

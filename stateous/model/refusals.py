@@ -152,6 +152,30 @@ class FlowUnreadable(Refusal):
     code = "flow_unreadable"
 
 
+class NoStateLog(Refusal):
+    """The task's state has no state log that the control plane keeps."""
+
+    code = "no_state_log"
+
+
+class ItemBusy(Refusal):
+    """Another task works on the item."""
+
+    code = "item_busy"
+
+
+class ItemMoveNotAllowed(Refusal):
+    """The item's life cycle has no such move."""
+
+    code = "item_move_not_allowed"
+
+
+class ItemNotFound(Refusal):
+    """Nothing is known of the item."""
+
+    code = "item_not_found"
+
+
 class DatabaseBusy(Refusal):
     """The database did not get to the command in time: try again."""
 

@@ -12,6 +12,8 @@ from typing import Any, Literal, cast
 
 import msgspec
 
+from stateous.model.state_logs import StateLog
+
 
 class Declared(msgspec.Struct, frozen=True):
     """Where something is declared: the file, as Python knows it, and the line, from 1."""
@@ -43,6 +45,7 @@ class WorkflowState(msgspec.Struct, frozen=True, eq=False):
     parallel: tuple[Workflow, ...]
     join: Literal["all", "any"] | None
     inputs: tuple[str, ...] | None
+    state_log: StateLog | None
     declared: Declared
 
     def __repr__(self) -> str:
@@ -91,6 +94,7 @@ class Workflow:
         parallel: Sequence[Workflow] = (),
         join: Literal["all", "any"] | None = None,
         inputs: Sequence[str] | None = None,
+        state_log: StateLog | None = None,
     ) -> WorkflowState:
         """Declare a state.
 
@@ -98,6 +102,7 @@ class Workflow:
         TIMEOUT is raised. A failed task is tried again `retries` times, then ERROR is raised.
         With `parallel` the state has no routine: it starts one child token of each workflow, hands it
         the keys `inputs` of the context, and raises JOINED when `"all"` ended, or `"any"` did.
+        With a `state_log` its routine can ask which business items were done already.
         """
         state = WorkflowState(
             self,
@@ -108,6 +113,7 @@ class Workflow:
             _as_given(parallel),
             join,
             None if inputs is None else _as_given(inputs),
+            state_log,
             _here(),
         )
         self.states.append(state)

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from stateous.engine.facts import Facts, Need
-from stateous.engine.family import Family, Task, Token, Used
+from stateous.engine.family import Family, Item, ItemKey, Task, Token, Used
 from stateous.store import values
 from stateous.store.rows import Before, before_of
 from stateous.store.values import TASK_COLUMNS, TOKEN_COLUMNS, Row
@@ -119,6 +119,40 @@ class Gathered:
         """Add what flows_read answered, for grants."""
         for row in read:
             self.facts.flows.setdefault(row[0], values.flow_of(row))
+
+    def add_items(self, wanted: Wanted, read: Iterable[Row], *, all_there: bool) -> None:
+        """Add these asked items as they are, locked.
+
+        One that was not read is new if all that are there were read, else it is held elsewhere.
+        """
+        facts = self.facts
+        for row in read:
+            facts.take_item(values.item_of(row))
+        for key in wanted.items:
+            if key in facts.items:
+                continue
+            if not all_there:
+                facts.busy_items.add(key)
+                continue
+            scope, place, entity, item = key
+            facts.take_item(
+                Item(scope=scope, place=place, entity=entity, item=item, changed_at=values.EPOCH)
+            )
+
+    def add_locks(
+        self, tasks: Iterable[int], read: Iterable[Row], *, locked: Iterable[Row] | None
+    ) -> None:
+        """Add the items that these tasks have locked; `locked` are the keys that are locked here, None: all are."""
+        held: set[ItemKey] | None = None
+        if locked is not None:
+            held = {(row[0], row[1], row[2], row[3]) for row in locked}
+        self.facts.locks_read.update(tasks)
+        for row in read:
+            item = values.item_of(row)
+            if held is None or item.key in held or item.key in self.facts.items:
+                self.facts.take_item(item)
+            elif item.task is not None:
+                self.facts.busy_locks.add(item.task)
 
     def _token_of_task(self, task: int | None) -> str | None:
         family = None if task is None else self.facts.family_of_task(task)

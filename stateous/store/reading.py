@@ -8,22 +8,23 @@ from datetime import datetime
 from typing import Any
 
 from stateous.engine.facts import FlowRead
-from stateous.engine.family import Entry, Remembered, Token
+from stateous.engine.family import Entry, Item, ItemKey, Remembered, Token
 from stateous.model.wire.body import LARGEST_BODY
 from stateous.store.rows import time_text
 from stateous.store.statuses import statuses_of
-from stateous.store.store import InboxRow
+from stateous.store.store import InboxRow, ItemsAsked
 from stateous.store.values import (
     LARGEST,
     Row,
     entry_of,
+    item_of,
     latest_of,
     remembered_of,
     shown_of,
     time_value,
     token_of,
 )
-from stateous.store.wanted import can_be_kept
+from stateous.store.wanted import can_be_kept, key_rows, rows_text
 
 
 class Reading(ABC):
@@ -50,6 +51,56 @@ class Reading(ABC):
             return None
         found = await self._rows("response_find", {"correlation": correlation})
         return (found[0][0], found[0][1]) if found else None
+
+    async def task_place(self, task: int) -> tuple[str, str, int] | None:
+        found = await self._rows("task_place", {"task": task})
+        return (found[0][0], found[0][1], found[0][2]) if found else None
+
+    async def items_read(self, keys: Sequence[ItemKey]) -> list[Item]:
+        return [item_of(row) for row in await self._rows("items_read", rows_text(key_rows(keys)))]
+
+    async def items_list(self, asked: ItemsAsked) -> list[Item]:
+        scope, place, entity, item = asked.after or (0, "", "", "")
+        wanted = (asked.place, asked.entity, asked.item, asked.token)
+        if not all(
+            can_be_kept(text) for text in (*wanted, place, entity, item) if text is not None
+        ):
+            return []
+        values: dict[str, Any] = {
+            "scope": asked.scope,
+            "place": asked.place,
+            "entity": asked.entity,
+            "item": asked.item,
+            "status": asked.status,
+            "token": asked.token,
+            "after_scope": scope,
+            "after_place": place,
+            "after_entity": entity,
+            "after_item": item,
+            "limit": asked.limit,
+        }
+        return [item_of(row) for row in await self._rows("items_list", values)]
+
+    async def item_history(self, key: ItemKey) -> list[Item]:
+        scope, place, entity, item = key
+        if not all(map(can_be_kept, key[1:])):
+            return []
+        values = {"scope": scope, "place": place, "entity": entity, "item": item, "limit": 1000}
+        return [item_of(row) for row in reversed(await self._rows("item_history", values))]
+
+    async def locks_over(self, now: datetime, *, limit: int) -> list[tuple[int, str]]:
+        found = await self._rows("locks_over", {"now": time_text(now), "limit": limit})
+        return [(row[0], row[1]) for row in found]
+
+    async def lock_next(self) -> datetime | None:
+        return latest_of((await self._rows("lock_next"))[0])
+
+    async def items_due(self, now: datetime, *, limit: int) -> list[ItemKey]:
+        found = await self._rows("items_due", {"now": time_text(now), "limit": limit})
+        return [(row[0], row[1], row[2], row[3]) for row in found]
+
+    async def item_next(self) -> datetime | None:
+        return latest_of((await self._rows("item_next"))[0])
 
     async def tokens_list(
         self, *, status: str | None, parent: str | None, limit: int

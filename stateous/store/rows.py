@@ -17,6 +17,7 @@ from stateous.engine.family import (
     Flow,
     FlowStep,
     Held,
+    Item,
     Json,
     Occurrence,
     Remembered,
@@ -152,6 +153,7 @@ def task_row(task: Task, *, parked: bool) -> Document:
         "lease_until": time_or_null(task.lease_until),
         "queued_at": time_text(task.queued_at),
         "awaiting": json_or_null(task.awaiting),
+        "has_items": task.has_items,
     }
 
 
@@ -212,6 +214,26 @@ def step_row(step: FlowStep) -> Document:
         "completed_at": time_or_null(step.completed_at),
         "fault": step.fault,
         "failures": step.failures,
+    }
+
+
+def item_row(item: Item) -> Document:
+    """The row of an item, and that of a change of it; the time of a change is `changed_at`."""
+    return {
+        "scope": item.scope,
+        "place": item.place,
+        "entity": item.entity,
+        "item": item.item,
+        "status": item.status,
+        "data": item.data,
+        "reason": item.reason,
+        "task": item.task,
+        "attempt": item.attempt,
+        "token": item.token,
+        "seq": item.seq,
+        "locked_until": time_or_null(item.locked_until),
+        "changed_at": time_text(item.changed_at),
+        "expires_at": time_or_null(item.expires_at),
     }
 
 

@@ -11,7 +11,7 @@ import msgspec
 from stateous.engine.changes import Changes
 from stateous.engine.commands import Beat
 from stateous.engine.facts import Ask, ClaimAsk, Facts, FlowRead
-from stateous.engine.family import Entry, Remembered, Token
+from stateous.engine.family import Entry, Item, ItemKey, Remembered, Token
 from stateous.model.refusals import StateousError
 from stateous.store.news import Listener
 from stateous.store.serving import Candidate, Mode
@@ -33,6 +33,13 @@ class NotCommitted(StateousError):
     def __init__(self, sentence: str, *, alone: bool) -> None:
         super().__init__(sentence)
         self.alone = alone
+
+
+class ItemsBusy(NotCommitted):
+    """Others make the same items just now: who asked for items is tried again, and the rest is innocent."""
+
+    def __init__(self, sentence: str) -> None:
+        super().__init__(sentence, alone=False)
 
 
 class OutcomeUnknown(StateousError):
@@ -98,6 +105,19 @@ class InboxRow(msgspec.Struct, frozen=True):
     event: str | None
     document: str | None
     key: str | None
+
+
+class ItemsAsked(msgspec.Struct, frozen=True, kw_only=True):
+    """Which items are listed; None is any. `token` is one that changed them, `after` the key that the last page ended with."""
+
+    scope: int | None = None
+    place: str | None = None
+    entity: str | None = None
+    item: str | None = None
+    status: str | None = None
+    token: str | None = None
+    after: ItemKey | None = None
+    limit: int = 100
 
 
 class Store(Protocol):
@@ -177,6 +197,38 @@ class Store(Protocol):
 
         What a response is for never becomes another step.
         """
+        ...
+
+    async def task_place(self, task: int) -> tuple[str, str, int] | None:
+        """The token, the queue and the visit of a task, which never change; None: there is no such task."""
+        ...
+
+    async def items_read(self, keys: Sequence[ItemKey]) -> list[Item]:
+        """Those of the items that somebody knows."""
+        ...
+
+    async def items_list(self, asked: ItemsAsked) -> list[Item]:
+        """Items by their keys."""
+        ...
+
+    async def item_history(self, key: ItemKey) -> list[Item]:
+        """What became of an item, the first first; `changed_at` tells when. The newest 1000."""
+        ...
+
+    async def locks_over(self, now: datetime, *, limit: int) -> list[tuple[int, str]]:
+        """Tasks that have locks of items whose time ended before `now`, each with the top token of its family."""
+        ...
+
+    async def lock_next(self) -> datetime | None:
+        """When the time of the first of all locks of items ends, or ended; None if nothing is locked."""
+        ...
+
+    async def items_due(self, now: datetime, *, limit: int) -> list[ItemKey]:
+        """Items of which what became is to be forgotten at or before `now`."""
+        ...
+
+    async def item_next(self) -> datetime | None:
+        """When the first of all items is to be forgotten, or was; None if there is none."""
         ...
 
     async def tokens_list(

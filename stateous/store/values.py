@@ -17,6 +17,7 @@ from stateous.engine.family import (
     Flow,
     FlowStep,
     Held,
+    Item,
     Json,
     Occurrence,
     Remembered,
@@ -32,8 +33,11 @@ Row = Sequence[Any]
 LARGEST = 2**63 - 1
 """The largest integer that a column holds; no number in a row is beyond it."""
 
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+"""When something changed last of which nothing is known."""
+
 TOKEN_COLUMNS = 20
-TASK_COLUMNS = 12
+TASK_COLUMNS = 13
 
 _read_json = msgspec.json.Decoder().decode
 _read_occurrence = msgspec.json.Decoder(Occurrence).decode
@@ -92,7 +96,7 @@ def token_of(row: Row) -> Token:
 
 
 def task_of(row: Row) -> Task:
-    """The task in a row of 12 columns."""
+    """The task in a row of 13 columns."""
     return Task(
         id=row[0],
         token=row[1],
@@ -106,6 +110,7 @@ def task_of(row: Row) -> Task:
         lease_until=_time_or_none(row[9]),
         queued_at=time_value(row[10]),
         awaiting=None if row[11] is None else _read_names(row[11]),
+        has_items=bool(row[12]),
     )
 
 
@@ -182,6 +187,26 @@ def shown_of(row: Row) -> FlowRead:
         steps=steps,
         memory={key: _read_json(value) for key, value in (_read_lists(memory) if memory else ())},
         note=None if said is None else (said[0], time_value(said[1])),
+    )
+
+
+def item_of(row: Row) -> Item:
+    """The item in a row of 14 columns; what only keeps its place has no status yet."""
+    return Item(
+        scope=row[0],
+        place=row[1],
+        entity=row[2],
+        item=row[3],
+        status=row[4],
+        data=row[5],
+        reason=row[6],
+        task=row[7],
+        attempt=row[8],
+        token=row[9],
+        seq=row[10],
+        locked_until=_time_or_none(row[11]),
+        changed_at=time_value(row[12]),
+        expires_at=_time_or_none(row[13]),
     )
 
 

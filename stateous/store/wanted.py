@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from stateous.engine.facts import Ask
-from stateous.engine.family import Document
+from stateous.engine.family import Document, ItemKey
 from stateous.store.rows import json_text
 
 
 class Wanted:
     """The union of a batch's asks. `ids` is how many numbers to reserve."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - all that can be wanted
         self,
         *,
         tokens: Sequence[str] = (),
@@ -22,6 +22,7 @@ class Wanted:
         keys: Sequence[Document] = (),
         memory_keys: Sequence[Document] = (),
         flows: Sequence[tuple[int, tuple[str, ...]]] = (),
+        items: Iterable[ItemKey] = (),
         inbox: Sequence[int] = (),
         ids: int = 0,
     ) -> None:
@@ -34,6 +35,7 @@ class Wanted:
         self.flows: list[Document] = [
             {"task": task, "step": step} for task, steps in flows for step in steps or (None,)
         ]
+        self.items = sorted(set(items))
         self.inbox = sorted(set(inbox))
         self.ids = ids
 
@@ -65,9 +67,18 @@ def wanted_by(asks: Sequence[Ask]) -> Wanted:
         flows=[
             (ask.task, ask.steps) for ask in asks if ask.task is not None and ask.steps is not None
         ],
+        items=[key for ask in asks for key in ask.items],
         inbox=[ask.row for ask in asks if ask.row is not None],
         ids=sum(ask.ids for ask in asks),
     )
+
+
+def key_rows(keys: Iterable[ItemKey]) -> list[Document]:
+    """The keys of items as rows."""
+    return [
+        {"scope": scope, "place": place, "entity": entity, "item": item}
+        for scope, place, entity, item in keys
+    ]
 
 
 def rows_text(rows: Sequence[Document]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from stateous.engine.changes import Changes
 from stateous.engine.family import Document
 from stateous.store import rows
 from stateous.store.rows import Before
+from stateous.store.wanted import key_rows
 
 
 class Write(msgspec.Struct, frozen=True):
@@ -59,6 +60,9 @@ def writes_of(changes: Changes, before: Mapping[str, Before]) -> Iterator[Write]
     yield from _parking(changes, before)
     yield from _counted("flows_save", list(map(rows.flow_row, changes.flows)))
     yield from _rows("steps_save", map(rows.step_row, changes.steps))
+    yield from _counted("items_save", list(map(rows.item_row, changes.items)))
+    yield from _rows("item_changes_add", map(rows.item_row, changes.item_changes))
+    yield from _rows("items_forget", key_rows(changes.items_unused))
     if changes.held_cleared:
         yield Write("held_clear", {"roots": changes.held_cleared})
     yield from _rows("held_add", (rows.held_row(root, held) for root, held in changes.held))

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable
-from typing import Any
+from datetime import UTC, datetime
+from typing import Any, Final
 
 from stateous.engine.changes import Changes
 from stateous.engine.facts import Ask, ClaimAsk, Facts, Need
@@ -17,6 +18,8 @@ from stateous.engine.family import (
     Flow,
     FlowStep,
     Held,
+    Item,
+    ItemKey,
     Remembered,
     Settled,
     Task,
@@ -24,6 +27,8 @@ from stateous.engine.family import (
     Token,
     Used,
 )
+
+_NEVER: Final = datetime.min.replace(tzinfo=UTC)
 
 
 class MemoryRows:
@@ -38,6 +43,8 @@ class MemoryRows:
         self.memory: dict[tuple[str, str, str], Any] = {}
         self.flows: dict[int, Flow] = {}
         self.steps: dict[tuple[int, str], FlowStep] = {}
+        self.items: dict[ItemKey, Item] = {}
+        self.item_changes: list[Item] = []
         self.remembered: dict[str, Remembered] = {}
         self.inbox: dict[int, str] = {}
         """The pending rows of the inbox: the token that each is about."""
@@ -104,6 +111,8 @@ class MemoryRows:
             facts.inbox[ask.row] = max((row for row in before if row < ask.row), default=None)
         if ask.task is not None and ask.steps is not None:
             self._take_flow(facts, ask.task, ask.steps)
+        for key in ask.items:
+            facts.take_item(self.items.get(key) or _nothing_of(key))
         self._reserve(facts, ask.ids)
 
     def _take_flow(self, facts: Facts, task: int, names: Iterable[str]) -> None:
@@ -183,6 +192,11 @@ class MemoryRows:
             self._take_task(facts, task)
         for task, names in need.flows:
             self._take_flow(facts, task, names)
+        for task in need.items_of:
+            facts.locks_read.add(task)
+            for item in self.items.values():
+                if item.task == task and item.status == "processing":
+                    facts.take_item(item)
         for task, _ in need.grants:
             if task not in self.tasks:
                 continue
@@ -225,6 +239,8 @@ class MemoryRows:
             (self.parked_timers.add if is_parked else self.parked_timers.discard)(timer.id)
         self.flows.update({flow.task: flow for flow in changes.flows})
         self.steps.update({(step.task, step.name): step for step in changes.steps})
+        self.items.update({item.key: item for item in changes.items})
+        self.item_changes.extend(changes.item_changes)
         for root in changes.held_cleared:
             self.held.pop(root, None)
         for root, held in changes.held:
@@ -246,3 +262,8 @@ class MemoryRows:
                 raise AssertionError(f"row {each.row} of the inbox is settled a second time")
             del self.inbox[each.row]
             self.settled[each.row] = each
+
+
+def _nothing_of(key: ItemKey) -> Item:
+    scope, place, entity, item = key
+    return Item(scope=scope, place=place, entity=entity, item=item, changed_at=_NEVER)

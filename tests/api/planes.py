@@ -6,13 +6,53 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any, NoReturn
 
-from stateous.engine.answers import Answer, Granted, Told
-from stateous.engine.commands import Beat, Checkpoint, Claim, Command, Messages
-from stateous.engine.family import Entry, Token
+from stateous.engine.answers import Answer, Granted, ItemsTold, Told
+from stateous.engine.commands import Beat, Checkpoint, Claim, Command, ItemAsked, ItemCall, Messages
+from stateous.engine.family import Entry, Item, ItemKey, Token
 from stateous.engine.showing import ShownFlow
 from stateous.model.graph import Graph, parse_graph
-from stateous.model.refusals import Refusal, ResponseNotAwaited, TaskNotFound, TokenNotFound
+from stateous.model.refusals import (
+    ItemNotFound,
+    Refusal,
+    ResponseNotAwaited,
+    TaskNotFound,
+    TokenNotFound,
+)
+from stateous.store.store import ItemsAsked
 from tests.api.graph import GRAPH
+
+
+class NoItems:
+    """Nobody knows an item, and no task has a state log."""
+
+    def __init__(self, reached: list[Any]) -> None:
+        self.reached = reached
+
+    async def call(
+        self, task: int, call: ItemCall, asked: Sequence[ItemAsked], **_: Any
+    ) -> ItemsTold:
+        self.reached.append((task, call, asked))
+        raise TaskNotFound("no such task")
+
+    async def exist(self, task: int, asked: Sequence[tuple[str, str]]) -> list[bool]:
+        self.reached.append((task, "exists", asked))
+        raise TaskNotFound("no such task")
+
+    async def list(self, asked: ItemsAsked) -> list[Item]:
+        self.reached.append(asked)
+        return []
+
+    async def history(self, key: ItemKey) -> list[Item]:
+        self.reached.append(key)
+        return []
+
+    async def reset(self, key: ItemKey) -> None:
+        self.reached.append(key)
+        raise ItemNotFound("no such item")
+
+    async def expire(self, key: ItemKey) -> None:
+        self.reached.append(key)
+        raise ItemNotFound("no such item")
 
 
 class EmptyPlane:
@@ -23,6 +63,7 @@ class EmptyPlane:
     def __init__(self) -> None:
         self.graph: Graph = parse_graph(GRAPH)
         self.reached: list[object] = []
+        self.items = NoItems(self.reached)
 
     def check_serving(self) -> None:
         pass

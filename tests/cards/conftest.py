@@ -27,6 +27,8 @@ delete from stateous.memory;
 delete from stateous.claims;
 delete from stateous.flows;
 delete from stateous.steps;
+delete from stateous.items;
+delete from stateous.item_changes;
 """
 
 

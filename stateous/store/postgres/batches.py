@@ -18,8 +18,10 @@ from stateous.store.postgres.save import save
 from stateous.store.postgres.seats import Seats
 from stateous.store.postgres.session import Connection, Place
 from stateous.store.serving import NOT_SERVING
-from stateous.store.store import Batch
+from stateous.store.store import Batch, ItemsBusy
 from stateous.store.wanted import wanted_by
+
+_LOCK_NOT_AVAILABLE = "55P03"
 
 
 class Decided(Protocol):
@@ -63,7 +65,9 @@ class Batches:
                     gathered.facts,
                     now=self._clock(),
                     connection=connection,
-                    fetch=lambda need: self._load.fetch(connection, gathered, need),
+                    fetch=lambda need: self._load.fetch(
+                        connection, gathered, need, waits=wait_for is not None
+                    ),
                 )
                 changes = batch.changes(gathered.facts)
             except BaseException:
@@ -77,11 +81,14 @@ class Batches:
     async def _begin(
         self, connection: Connection, batch: Batch, *, wait_for: float | None
     ) -> Loaded:
+        wanted = wanted_by(batch.asks)
         try:
-            loaded = await self._load.load(connection, wanted_by(batch.asks), wait_for=wait_for)
+            loaded = await self._load.load(connection, wanted, wait_for=wait_for)
         except psycopg.Error as error:
             refused = not_committed(error, connection)
             await roll_back(connection)
+            if wanted.items and wait_for is None and error.sqlstate == _LOCK_NOT_AVAILABLE:
+                raise ItemsBusy(str(refused)) from None
             raise refused from None
         await check_epoch(self._hold, connection, loaded.epoch)
         return loaded

@@ -3,7 +3,11 @@
 In READ COMMITTED each statement sees what was committed when it began. So the locks come first, in
 statements of their own, and what is read after them, under a fresh snapshot, is what the locks protect.
 Locks are taken in the order fence, top tokens by id, ids that are about to be started, tasks by id, rows of
-the inbox by id. For these last ones nobody ever waits.
+the inbox by id, items by key. For rows of the inbox nobody ever waits.
+
+Items are shared by families. Those that are there are locked first, then those that are missing are made: who makes one
+waits for nobody's lock but that of others who make the same one, and they do so in the same order. What an item's
+row says comes from the statement that locks it, which reads it anew when it had to wait; it looks at no other row.
 """
 
 from __future__ import annotations
@@ -15,11 +19,14 @@ from psycopg import AsyncCursor
 
 from stateous.engine.facts import Need
 from stateous.store.gathering import Gathered, Leftovers
-from stateous.store.postgres.session import Connection, Place
+from stateous.store.postgres.session import SETTINGS, Connection, Place
 from stateous.store.statements import postgres_statement
-from stateous.store.wanted import Wanted, rows_text
+from stateous.store.wanted import Wanted, key_rows, rows_text
 
 Cursor = AsyncCursor[tuple[Any, ...]]
+
+MAKES_FOR = 0.2
+"""How long a batch waits for others who make the same items (seconds)."""
 
 BRIEFLY = 1.0
 """How long a need waits for a lock (seconds) while the batch already holds others."""
@@ -62,13 +69,17 @@ class Load:
         async with connection.pipeline():
             await self.begin(connection, wait_for=wait_for)
             locks = await self._lock(connection, wanted, waits=wait_for is not None)
+            if wanted.items:
+                locks |= await self._lock_items(connection, wanted, wait_for=wait_for)
             epoch_read = await run(connection, "epoch_read")
             reads = await self._read(connection, wanted, ids=wanted.ids - len(ids))
         await _gather(gathered, wanted, locks=locks, reads=reads)
         epoch, xid = await _row(epoch_read)
         return Loaded(gathered, epoch, xid)
 
-    async def fetch(self, connection: Connection, gathered: Gathered, need: Need) -> None:
+    async def fetch(
+        self, connection: Connection, gathered: Gathered, need: Need, *, waits: bool = False
+    ) -> None:
         """Bring what a decision needs on top, in the same transaction. Raises psycopg.Error."""
         wanted = Wanted(tokens=need.tokens, tasks=need.tasks, flows=need.flows, ids=need.ids)
         wanted.new = sorted(need.free)
@@ -80,10 +91,18 @@ class Load:
             # it, nothing is committed, and the command is decided anew.
             reads = await self._read(connection, wanted, ids=need.ids - len(ids))
             held = await run(connection, "held_read", {"root": need.root}) if need.held else None
+            if need.items_of:
+                tasks = {"tasks": list(need.items_of)}
+                locked = await run(connection, "locks_wait" if waits else "locks_lock", tasks)
+                locks = await run(connection, "locks_read", tasks)
+                reads |= {"locked": locked, "locks": locks}
         await _gather(gathered, wanted, locks={}, reads=reads)
         gathered.add_needed_tokens(need)
         if held is not None:
             gathered.add_held(need.root, await held.fetchall())
+        if need.items_of:
+            locked = await reads["locked"].fetchall()
+            gathered.add_locks(need.items_of, await reads["locks"].fetchall(), locked=locked)
 
     async def _lock(
         self, connection: Connection, wanted: Wanted, *, waits: bool
@@ -100,6 +119,18 @@ class Load:
         if wanted.inbox:
             sent["inbox"] = await run(connection, "inbox_lock", {"inbox": wanted.inbox})
         return sent
+
+    async def _lock_items(
+        self, connection: Connection, wanted: Wanted, *, wait_for: float | None
+    ) -> dict[str, Cursor]:
+        keys = rows_text(key_rows(wanted.items))
+        if wait_for is not None:
+            return {"items": await run(connection, "items_wait", keys)}
+        # It waits for nobody's lock, but for those who make the same items; their transactions may stand still.
+        await run(connection, "limit_set", {"limit": _milliseconds(MAKES_FOR)})
+        locked = await run(connection, "items_lock", keys)
+        await run(connection, "limit_set", {"limit": SETTINGS["lock_timeout"]})
+        return {"items": locked}
 
     async def _lock_new(self, connection: Connection, ids: list[str], *, waits: bool) -> Cursor:
         name = "new_ids_wait" if waits else "new_ids_lock"
@@ -160,6 +191,8 @@ async def _gather(
     if "inbox" in reads:
         held = {row[0] for row in await locks["inbox"].fetchall()}
         gathered.add_inbox(await reads["inbox"].fetchall(), locked=held)
+    if "items" in locks:
+        gathered.add_items(wanted, await locks["items"].fetchall(), all_there=False)
     if "ids" in reads:
         gathered.offer_ids([row[0] for row in await reads["ids"].fetchall()])
 

@@ -11,7 +11,7 @@ from stateous.store.gathering import Gathered, Leftovers
 from stateous.store.rows import json_text
 from stateous.store.statements import sqlite_statement
 from stateous.store.values import Row
-from stateous.store.wanted import Wanted, rows_text
+from stateous.store.wanted import Wanted, key_rows, rows_text
 
 
 def run(
@@ -45,6 +45,9 @@ class Load:
         if wanted.flows:
             found = run(connection, "flows_find", rows_text(wanted.flows))
             gathered.add_flows(wanted, found)
+        if wanted.items:
+            read = run(connection, "items_read", rows_text(key_rows(wanted.items)))
+            gathered.add_items(wanted, read, all_there=True)
         if wanted.new:
             found = run(connection, "new_ids_find", {"ids": wanted.new})
             gathered.add_taken(found, asked=wanted.tokens, unreserved=())
@@ -65,5 +68,9 @@ class Load:
         wanted.new = sorted(need.free)
         self.read(connection, gathered, wanted)
         gathered.add_needed_tokens(need)
+        if need.items_of:
+            tasks = {"tasks": list(need.items_of)}
+            locks = run(connection, "locks_read", tasks)
+            gathered.add_locks(need.items_of, locks, locked=None)
         if need.held:
             gathered.add_held(need.root, run(connection, "held_read", {"root": need.root}))
