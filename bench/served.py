@@ -17,19 +17,19 @@ _SERVING = re.compile(r"serving on http://(?P<host>[^:/]+):(?P<port>\d+)")
 
 
 @contextmanager
-def served(db: str) -> Generator[tuple[str, int, int]]:
+def served(db: str, *, graph: Path = GRAPH) -> Generator[tuple[str, int, int]]:
     """Host, port and process id of a server on the database: `sqlite`, or the URL of a Postgres.
 
     What the bench wrote is gone afterwards: the file, or the schema of its own.
     """
     with tempfile.TemporaryDirectory(prefix="stateous-bench-") as folder:
         if db == "sqlite":
-            with process(["--db", f"sqlite:///{folder}/bench.db"], folder) as found:
+            with process(["--db", f"sqlite:///{folder}/bench.db"], folder, graph=graph) as found:
                 yield found
             return
         schema = f"bench_{os.getpid()}"
         try:
-            with process(["--db", db, "--schema", schema], folder) as found:
+            with process(["--db", db, "--schema", schema], folder, graph=graph) as found:
                 yield found
         finally:
             drop(db, schema)

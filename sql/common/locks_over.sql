@@ -1,7 +1,7 @@
--- Tasks that have locks of items whose time ended before now, each with its top token. Zero rows: none.
-select k.id, t.root
+-- Tasks that have locks of items whose time ended before now, each with its top token and how many they are. Zero rows: none.
+select k.id, t.root, l.locks
 from (
-    select o.task, min(o.locked_until) as over_at
+    select o.task, min(o.locked_until) as over_at, count(*) as locks
     from (
         select i.task, i.locked_until from items i
         where i.status = 'processing' and i.locked_until < :now

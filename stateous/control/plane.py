@@ -110,6 +110,7 @@ class Plane:
         """Stop the clock, finish what is in flight, give the database back."""
         await end(self._running)
         self._running.clear()
+        await self.ticker.stop()
         await self._lane.drain()
         await self._claims.drain()
         await self._heartbeats.drain()

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from datetime import datetime, timedelta
 
 import structlog
 
 from stateous.control.bell import Bell
+from stateous.control.errands import PATIENCE, Errands
+from stateous.control.item_clock import ItemClock
 from stateous.control.lane import TokenLane
-from stateous.engine.commands import Command, EndLease, FireTimer
-from stateous.model.refusals import Refusal
+from stateous.engine.commands import EndLease, FireTimer
 from stateous.store.store import Store
 
 TICK_EVERY = 5.0
 """How long the clock sleeps at most (seconds): somebody else may have set a timer and not told."""
 
 TRY_EVERY = 1.0
-PATIENCE = 1.0
 CHUNK = 500
 SHORTEST_REST = 0.002
 """What is due within so many seconds is done together."""
@@ -60,7 +59,6 @@ class Ticker:
         gone: Callable[[frozenset[str]], None] = _nobody_of,
     ) -> None:
         self._store = store
-        self._lane = lane
         self._clock = clock
         self._taken = taken
         self._gone = gone
@@ -73,7 +71,8 @@ class Ticker:
         self._heard_at: datetime | None = None
         self._until = clock()
         self._woken = Bell()
-        self._on_their_way: dict[Command, asyncio.Task[bool]] = {}
+        self._errands = Errands(lane)
+        self._items = ItemClock(store, lane)
 
     async def run(self) -> None:
         """Do what is due whenever it is, while the clock is ours; until cancelled. What fails is tried again."""
@@ -113,6 +112,7 @@ class Ticker:
         ended = await self._end_leases(now) if is_lease_due else 0
         # Listed after the last lease was decided.
         fired = await self._fire_timers(now) if is_timer_due else 0
+        self._items.look(now)
         await self._plan(now)
         if self._is_due(now) and (is_lease_due or is_timer_due) and not ended + fired:
             # What is left is held up elsewhere.
@@ -159,22 +159,27 @@ class Ticker:
         await self._woken.heard(within=seconds)
 
     async def tick(self) -> None:
-        """Do all that is due now. Leases first; the timers are listed after the last lease was decided.
+        """Do all that is due now. Leases first; the timers are listed after the last lease was decided; items last.
 
         What the running clock has begun already is waited for too.
         """
         now = self._clock()
         await self._end_leases(now, joins=True)
         await self._fire_timers(now, joins=True)
+        await self._items.tick(now, joins=True)
+
+    async def stop(self) -> None:
+        """Begin nothing any more."""
+        await self._items.stop()
 
     async def _end_leases(self, now: datetime, *, joins: bool = False) -> int:
         decided = 0
         while True:
-            tasks = await self._store.leases_over(now, limit=self._page)
+            tasks = await self._store.leases_over(now, limit=CHUNK + self._errands.under_way)
             if tasks:
                 self._gone(frozenset(supervisor for _, _, supervisor in tasks))
-            ended = await self._submit(
-                [(EndLease(task), root) for task, root, _ in tasks], joins=joins
+            ended = await self._errands.send(
+                [(EndLease(task), ("family", root)) for task, root, _ in tasks], joins=joins
             )
             decided += ended
             if len(tasks) < CHUNK or not ended:
@@ -183,50 +188,11 @@ class Ticker:
     async def _fire_timers(self, now: datetime, *, joins: bool = False) -> int:
         decided = 0
         while True:
-            timers = await self._store.timers_due(now, limit=self._page)
-            fired = await self._submit(
-                [(FireTimer(timer, token), root) for timer, token, root in timers], joins=joins
+            timers = await self._store.timers_due(now, limit=CHUNK + self._errands.under_way)
+            fired = await self._errands.send(
+                [(FireTimer(timer, token), ("family", root)) for timer, token, root in timers],
+                joins=joins,
             )
             decided += fired
             if len(timers) < CHUNK or not fired:
                 return decided
-
-    @property
-    def _page(self) -> int:
-        # What is on its way is listed again, and must not fill the page.
-        return CHUNK + len(self._on_their_way)
-
-    async def _submit(self, commands: Iterable[tuple[Command, str]], *, joins: bool) -> int:
-        """How many of the commands were decided; those of one family, by its top token, in their order.
-
-        One that is on its way already is passed over, or waited for with the others.
-        """
-        loop = asyncio.get_running_loop()
-        sent: set[asyncio.Task[bool]] = set()
-        for command, root in commands:
-            task = self._on_their_way.get(command)
-            if task is None:
-                task = loop.create_task(self._decide(command, root))
-                self._on_their_way[command] = task
-            elif not joins:
-                continue
-            sent.add(task)
-        decided = 0
-        while sent:
-            done, sent = await asyncio.wait(
-                sent, timeout=PATIENCE, return_when=asyncio.FIRST_COMPLETED
-            )
-            if not done:
-                break
-            decided += sum(task.result() for task in done)
-        return decided
-
-    async def _decide(self, command: Command, root: str) -> bool:
-        try:
-            await self._lane.submit(command, subject=("family", root))
-        except Refusal as refusal:
-            log.warning("clock.command_refused", code=refusal.code, reason=str(refusal))
-            return False
-        finally:
-            del self._on_their_way[command]
-        return True

@@ -88,19 +88,13 @@ class Reading(ABC):
         values = {"scope": scope, "place": place, "entity": entity, "item": item, "limit": 1000}
         return [item_of(row) for row in reversed(await self._rows("item_history", values))]
 
-    async def locks_over(self, now: datetime, *, limit: int) -> list[tuple[int, str]]:
+    async def locks_over(self, now: datetime, *, limit: int) -> list[tuple[int, str, int]]:
         found = await self._rows("locks_over", {"now": time_text(now), "limit": limit})
-        return [(row[0], row[1]) for row in found]
-
-    async def lock_next(self) -> datetime | None:
-        return latest_of((await self._rows("lock_next"))[0])
+        return [(row[0], row[1], row[2]) for row in found]
 
     async def items_due(self, now: datetime, *, limit: int) -> list[ItemKey]:
         found = await self._rows("items_due", {"now": time_text(now), "limit": limit})
         return [(row[0], row[1], row[2], row[3]) for row in found]
-
-    async def item_next(self) -> datetime | None:
-        return latest_of((await self._rows("item_next"))[0])
 
     async def tokens_list(
         self, *, status: str | None, parent: str | None, limit: int

@@ -215,20 +215,15 @@ class Store(Protocol):
         """What became of an item, the first first; `changed_at` tells when. The newest 1000."""
         ...
 
-    async def locks_over(self, now: datetime, *, limit: int) -> list[tuple[int, str]]:
-        """Tasks that have locks of items whose time ended before `now`, each with the top token of its family."""
-        ...
+    async def locks_over(self, now: datetime, *, limit: int) -> list[tuple[int, str, int]]:
+        """Tasks whose locks of items ended before `now`: with the top token of its family, and how many those are.
 
-    async def lock_next(self) -> datetime | None:
-        """When the time of the first of all locks of items ends, or ended; None if nothing is locked."""
+        At most `limit` locks are looked at.
+        """
         ...
 
     async def items_due(self, now: datetime, *, limit: int) -> list[ItemKey]:
         """Items of which what became is to be forgotten at or before `now`."""
-        ...
-
-    async def item_next(self) -> datetime | None:
-        """When the first of all items is to be forgotten, or was; None if there is none."""
         ...
 
     async def tokens_list(

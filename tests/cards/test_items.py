@@ -237,3 +237,47 @@ async def test_a_grant_says_where_its_items_are(served: Served) -> None:
     await ask(served, granted["task"], "acquire", "INV-1")
     (item,) = await stored(served)
     assert (item["scope"], item["place"]) == ("execution", "V/visit/1")
+
+
+async def test_a_lock_that_ran_out_is_ended_by_the_clock(served: Served) -> None:
+    mine, other = await working(served, "A"), await working(served, "B")
+    await ask(served, mine, "acquire", "INV-1", "INV-2")
+    await served.wait(mine)
+    await served.read_up("A")
+    await served.pass_by(minutes=30)
+    assert set((await statuses(served)).values()) == {"processing"}
+    await served.pass_by(seconds=1)
+    assert set((await statuses(served)).values()) == {"failed"}
+    assert await served.news("A") == [
+        (
+            "item_failed",
+            {"task": mine, "items": 2, "entity": "invoice", "reason": "the lock ran out"},
+        )
+    ]
+    assert await served.claim() is None or other
+
+
+async def test_who_comes_after_a_lock_ran_out_need_not_wait_for_the_clock(served: Served) -> None:
+    mine = await working(served, "A")
+    await ask(served, mine, "acquire", "INV-1", "INV-2")
+    await served.wait(mine)
+    served.clock.forward(minutes=30, seconds=1)
+    other = await working(served, "B")
+    assert await ask(served, other, "acquire", "INV-1") == [
+        {"outcome": "acquired", "reason": "the lock ran out"}
+    ]
+    told = [(each["status"], each["token"]) for each in await changes(served, "INV-1")]
+    assert told == [("processing", "A"), ("failed", "A"), ("processing", "B")]
+
+
+async def test_what_was_kept_long_enough_is_forgotten(served: Served) -> None:
+    mine = await working(served, "A")
+    names = [f"I{number:04}" for number in range(1200)]
+    await ask(served, mine, "upsert", *names)
+    await served.pass_by(days=89)
+    assert await ask(served, mine, "exists", "I0000") == [{"exists": True}]
+    served.clock.forward(days=1)
+    assert await ask(served, mine, "exists", "I0000") == [{"exists": False}]
+    await served.pass_by(days=0)
+    assert {item["status"] for item in await stored(served, limit="1000")} == {"expired"}
+    assert await stored(served, limit="1000", status="processed") == []

@@ -16,6 +16,7 @@ from stateous.control.clocks import SystemClock
 from stateous.control.lane import TokenLane
 from stateous.control.ticking import Ticker
 from stateous.engine.commands import Start
+from stateous.engine.family import ItemKey
 from stateous.store.store import Store
 from tests.control.scripted import ScriptedStore
 
@@ -47,6 +48,12 @@ class FailingStore(ScriptedStore):
 
     async def timers_due(self, now: datetime, *, limit: int) -> list[tuple[int, str, str]]:
         self.looked.set()
+        return []
+
+    async def locks_over(self, now: datetime, *, limit: int) -> list[tuple[int, str, int]]:
+        return []
+
+    async def items_due(self, now: datetime, *, limit: int) -> list[ItemKey]:
         return []
 
 
