@@ -86,7 +86,7 @@ async def measure(host: str, port: int, pid: int, asked: argparse.Namespace) -> 
 
 
 async def claimed(worker: Connection, number: int) -> int:
-    body = {"token": f"T-{number}", "context": {}}
+    body: dict[str, Any] = {"token": f"T-{number}", "context": {}}
     expect(201, await worker.request("POST", "/tokens", body))
     claim = {"supervisor": f"bench-{number}", "states": ["dispatch"]}
     return expect(200, await worker.request("POST", "/tasks/claim", claim)).read()["task"]

@@ -1,5 +1,5 @@
 -- Tasks that have locks of items whose time ended before now, each with its top token and how many they are. Zero rows: none.
-select k.id, t.root, l.locks
+select k.id, t.root, w.locks
 from (
     select o.task, min(o.locked_until) as over_at, count(*) as locks
     from (
@@ -9,7 +9,7 @@ from (
         limit :limit
     ) o
     group by o.task
-) l
-join tasks k on k.id = l.task
+) w
+join tasks k on k.id = w.task
 join tokens t on t.token = k.token
-order by l.over_at, k.id
+order by w.over_at, k.id

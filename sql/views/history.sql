@@ -24,6 +24,8 @@ cross join lateral (
            coalesce(l.data ->> 'due_at', 'null') as due_at,
            coalesce(l.data ->> 'error', 'null') as error,
            coalesce(l.data ->> 'event', 'null') as event,
+           coalesce(' ' || (l.data ->> 'items') || ' items', '') || coalesce(' item ' || (l.data ->> 'item'), '')
+               || coalesce(' of ' || (l.data ->> 'entity'), '') as items,
            coalesce(l.data ->> 'memory_key', 'null') as memory_key,
            coalesce(l.data ->> 'message', 'null') as message,
            coalesce(l.data ->> 'reason', 'null') as reason,
@@ -71,6 +73,10 @@ cross join lateral (
         when 'step_faulted' then 'step ' || d.step || ' of task ' || d.task || ' faulted: ' || d.message
         when 'response_awaited' then 'step ' || d.step || ' of task ' || d.task || ' awaits a response' || d.until_due
         when 'response_received' then 'step ' || d.step || ' of task ' || d.task || ' received its response: ' || d.status || d.with_message
+        when 'item_acquired' then 'task ' || d.task || ' works on' || d.items
+        when 'item_processed' then 'task ' || d.task || ' is done with' || d.items
+        when 'item_failed' then 'task ' || d.task || ' failed with' || d.items || d.for_a_reason
+        when 'item_skipped' then 'task ' || d.task || ' skips' || d.items || d.for_a_reason
         when 'flow_failed' then 'task ' || d.task || ' fails for good: ' || d.error
         when 'paused' then 'paused'
         when 'resumed' then 'resumed'

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 from typer.exceptions import TyperException
 
-from stateous.cli import clock, db, graph, initialise, serve, supervise, tokens
+from stateous.cli import clock, db, graph, initialise, items, serve, supervise, tokens
 from stateous.cli import compile as compiling
 from stateous.model.refusals import StateousError
 
@@ -29,6 +29,7 @@ app.add_typer(initialise.app, name="init")
 app.command("serve")(serve.serve)
 app.command("supervise")(supervise.supervise)
 app.add_typer(tokens.app, name="token")
+app.add_typer(items.app, name="items")
 app.add_typer(db.app, name="db")
 app.add_typer(clock.app, name="clock")
 

@@ -14,6 +14,7 @@ from stateous.model.refusals import StateousError
 
 SHORTEST_HOLD = timedelta(seconds=1)
 LONGEST_HOLD = timedelta(hours=1)
+LONGEST_NAME = 128
 
 
 class BadLease(StateousError):
@@ -22,6 +23,10 @@ class BadLease(StateousError):
 
 class BadHold(StateousError):
     """--hold is no duration that a database can be kept for."""
+
+
+class BadName(StateousError):
+    """--tenant or --app is no name."""
 
 
 class NotTogether(StateousError):
@@ -78,6 +83,14 @@ def serve(  # noqa: PLR0913 - the options are read from the signature
             help="Make and upgrade no tables: refuse to serve when they are not up to date.",
         ),
     ] = False,
+    tenant: Annotated[
+        str,
+        typer.Option(metavar="NAME", help="Whose business items its state logs keep."),
+    ] = "default",
+    app: Annotated[
+        str,
+        typer.Option(metavar="NAME", help="Which of the tenant's apps it is."),
+    ] = "default",
     clock: Annotated[
         Literal["system", "manual"],
         typer.Option(help="Real time; or, for tests, a time that only stateous clock moves."),
@@ -90,6 +103,7 @@ def serve(  # noqa: PLR0913 - the options are read from the signature
     lease_for = _read_lease(lease)
     hold_for = None if hold is None else _read_hold(hold)
     mode = _read_mode(standby=standby, replica=replica, clock=clock)
+    tenant, app = _read_name(tenant, "--tenant"), _read_name(app, "--app")
     workflow = read_graph(graph)
 
     from stateous.cli.serving import Serving
@@ -104,6 +118,8 @@ def serve(  # noqa: PLR0913 - the options are read from the signature
         hold_for=hold_for,
         supervise=supervise,
         clock=clock,
+        tenant=tenant,
+        app=app,
     ).run(host, port)
 
 
@@ -122,6 +138,13 @@ def _read_hold(text: str) -> timedelta:
     if not SHORTEST_HOLD <= hold_for <= LONGEST_HOLD:
         raise BadHold(f"--hold takes a time from 1s to 1h, not {text}")
     return hold_for
+
+
+def _read_name(name: str, option: str) -> str:
+    """A name has no `/`: items of an app are kept at `<tenant>/<app>`."""
+    if not 1 <= len(name) <= LONGEST_NAME or "/" in name or not name.isprintable():
+        raise BadName(f"{option} takes a name of 1 to {LONGEST_NAME} characters, without a '/'")
+    return name
 
 
 def _read_mode(

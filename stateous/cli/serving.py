@@ -42,6 +42,8 @@ class Serving(msgspec.Struct, frozen=True, kw_only=True):
     hold_for: timedelta | None
     supervise: Path | None
     clock: Literal["system", "manual"]
+    tenant: str = "default"
+    app: str = "default"
 
     def run(self, host: str, port: int) -> None:
         """Serve until a signal asks to stop.
@@ -94,6 +96,8 @@ class Serving(msgspec.Struct, frozen=True, kw_only=True):
             mode=self.mode,
             migrates=self.migrates,
             hold_for=self.hold_for,
+            tenant=self.tenant,
+            app=self.app,
         )
         async with Race() as race:
             plane = race.enter(opening)

@@ -54,7 +54,7 @@ class NoOutcome(StateousError):
 def start(token: Id, *, context: Context = None, url: Url = LOCAL) -> None:
     """Start a token; one that exists is shown as it is."""
     document = read_document(context or (), option="--context")
-    with _client(url) as client:
+    with client_of(url) as client:
         _show(client.start(token, document))
 
 
@@ -72,7 +72,7 @@ def fire(
 ) -> None:
     """Fire an event at a token."""
     document = read_document(payload or (), option="--payload")
-    with _client(url) as client:
+    with client_of(url) as client:
         fired = client.fire(token, event, document, key=key)
         _show(fired, duplicate=fired.duplicate)
 
@@ -100,7 +100,7 @@ def report(
         raise NoOutcome("a report takes an EVENT or --failed TEXT, one of the two")
     carried = read_document(payload or (), option="--payload")
     changes = read_document(context or (), option="--context")
-    with _client(url) as client:
+    with client_of(url) as client:
         if failed is not None:
             _show(client.report(task, error=failed, attempt=attempt))
         else:
@@ -135,7 +135,7 @@ def show(
 
     if graph and token is None:
         raise NoToken("a picture is of one token: add its ID to --graph")
-    with _client(url) as client:
+    with client_of(url) as client:
         if graph and token is not None:
             typer.echo(_picture(client, token), nl=False)
             return
@@ -153,7 +153,7 @@ def history(token: Id, *, url: Url = LOCAL) -> None:
     """Print everything that happened to a token, in order."""
     from stateous.model.sentences import entry_sentence
 
-    with _client(url) as client:
+    with client_of(url) as client:
         for entry in client.history(token):
             sentence = entry_sentence(entry.kind, entry.data)
             typer.echo(f"{_clock_time(entry.at)}  #{entry.seq}  {sentence}")
@@ -162,21 +162,21 @@ def history(token: Id, *, url: Url = LOCAL) -> None:
 @app.command()
 def pause(token: Id, *, url: Url = LOCAL) -> None:
     """Pause a token: it does not move, and what arrives for it is held."""
-    with _client(url) as client:
+    with client_of(url) as client:
         _show(client.pause(token))
 
 
 @app.command()
 def resume(token: Id, *, url: Url = LOCAL) -> None:
     """Resume a paused token, and apply what was held."""
-    with _client(url) as client:
+    with client_of(url) as client:
         _show(client.resume(token))
 
 
 @app.command()
 def cancel(token: Id, *, url: Url = LOCAL) -> None:
     """Cancel a token and its children."""
-    with _client(url) as client:
+    with client_of(url) as client:
         _show(client.cancel(token))
 
 
@@ -192,7 +192,7 @@ def _picture(client: Client, token: str) -> str:
 
 
 @contextmanager
-def _client(url: str) -> Generator[Client]:
+def client_of(url: str) -> Generator[Client]:
     from stateous.client import Client
 
     with Client(url, timeout=PATIENCE, tries=1) as client:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from stateous.api import about, flows, tasks, tokens
+from stateous.api import about, flows, items, tasks, tokens
 from stateous.api.refusals import STATUS
 from stateous.control.plane import Plane
 from stateous.model.refusals import MethodNotAllowed, Refusal
@@ -49,7 +49,7 @@ async def test_the_document_names_every_route_and_every_code() -> None:
         document = (await caller.get("/openapi.json")).json
     routes = {
         (method, path.replace(":str", ""))
-        for handler in (*tokens.ROUTES, *tasks.ROUTES, *flows.ROUTES, *about.ROUTES)
+        for handler in (*tokens.ROUTES, *tasks.ROUTES, *flows.ROUTES, *items.ROUTES, *about.ROUTES)
         for path in handler.paths
         for method in handler.http_methods
     }

@@ -32,6 +32,7 @@ async def test_a_claim_grants_all_that_a_routine_needs(api: Caller) -> None:
         "entered_by": {"name": "__started__"},
         "flow": {"revision": 0, "steps": {}},
         "ambient": None,
+        "stateLog": None,
     }
     assert await claim(api, "s") is None
 

@@ -5,11 +5,17 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from stateous.engine.lifecycles import STEP, TASK, TIMER, TOKEN, Moves
+from stateous.engine.lifecycles import ITEM, STEP, TASK, TIMER, TOKEN, Moves
 
 PAGE = Path(__file__).parents[2] / "docs/concepts.md"
 HOW = "python -m tests.shape.lifecycle_page"
-TABLES: dict[str, Moves] = {"TOKEN": TOKEN, "TASK": TASK, "STEP": STEP, "TIMER": TIMER}
+TABLES: dict[str, Moves] = {
+    "TOKEN": TOKEN,
+    "TASK": TASK,
+    "STEP": STEP,
+    "TIMER": TIMER,
+    "ITEM": ITEM,
+}
 
 _PLACE = re.compile(
     r"(?P<begin><!-- drawn from stateous/engine/lifecycles\.py: (?P<name>\w+) -->\n)"

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from stateous.api import about, flows, shapes, tasks, testing, tokens
+from stateous.api import about, flows, items, shapes, tasks, testing, tokens
 from stateous.api.refusals import STATUS
 from stateous.client.errors import BY_CODE
 from stateous.model.sentences import SENTENCES
@@ -22,7 +22,14 @@ PAGES = [
     *sorted((ROOT / "docs").glob("*.md")),
 ]
 SOURCES = ("stateous", "supervisor")
-HANDLERS = [*tokens.ROUTES, *tasks.ROUTES, *flows.ROUTES, *about.ROUTES, *testing.ROUTES]
+HANDLERS = [
+    *tokens.ROUTES,
+    *tasks.ROUTES,
+    *flows.ROUTES,
+    *items.ROUTES,
+    *about.ROUTES,
+    *testing.ROUTES,
+]
 
 
 def sources(*folders: str) -> Iterator[str]:

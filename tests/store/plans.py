@@ -39,6 +39,13 @@ insert into held (root, arrival, token, event, schedules)
 select 'T-' || n, 1, 'T-' || n, 'x', '[]' from generate_series(1, 50000) n;
 insert into claims (supervisor, request, grants)
 select 's-' || n, 'r', '[]' from generate_series(1, 50000) n;
+insert into items (scope, place, entity, item, status, task, attempt, token, seq, locked_until, changed_at, expires_at)
+select 4, 'draft', 'invoice', 'I-' || n, case when n % 10 = 1 then 'processing' else 'processed' end, n, 1, 'T-' || n, 2,
+       case when n % 10 = 1 then now() + n * interval '1 second' end, now(),
+       case when n % 10 = 2 then now() + n * interval '1 second' end
+from generate_series(1, 50000) n;
+insert into item_changes (scope, place, entity, item, at, status, token, seq)
+select 4, 'draft', 'invoice', 'I-' || n, now(), 'processed', 'T-' || n, 2 from generate_series(1, 50000) n;
 insert into inbox (id, kind, token, status, settled_at) overriding system value
 select n, 'start', 'T-' || n % 100, case when n % 2 = 1 then 'pending' else 'applied' end,
        case when n % 2 = 0 then now() end

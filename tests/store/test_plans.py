@@ -54,10 +54,17 @@ def task_rows() -> str:
                 "failures": 0,
                 "lease_until": AT,
                 "queued_at": AT,
+                "has_items": False,
             }
             for number in TASKS
         )
     )
+
+
+def item_rows(**more: Any) -> str:
+    """Items that are there; their keys, and what else is given."""
+    keys = ({"scope": 4, "place": "draft", "entity": "invoice", "item": f"I-{n}"} for n in TASKS)
+    return rows(*({**key, **more} for key in keys))
 
 
 # Values that touch at most about 40 rows, whatever the size of the tables.
@@ -118,6 +125,19 @@ STATEMENTS: dict[str, dict[str, Any]] = {
     "inbox_look": {"passed": ["t-1", "T-3"], "limit": 40, "bytes": 10**6, "largest": 10**6},
     "inbox_lock": {"inbox": TASKS},
     "inbox_read": {"inbox": TASKS},
+    "items_lock": {"rows": item_rows()},
+    "items_wait": {"rows": item_rows()},
+    "items_read": {"rows": item_rows()},
+    "items_save": {"rows": item_rows(status="skipped", changed_at=AT)},
+    "item_changes_add": {"rows": item_rows(status="skipped", changed_at=AT)},
+    "items_forget": {"rows": item_rows()},
+    "locks_lock": {"tasks": TASKS},
+    "locks_wait": {"tasks": TASKS},
+    "locks_read": {"tasks": TASKS},
+    "locks_over": {"now": "2100-01-01T00:00:00.000000Z", "limit": 40},
+    "items_due": {"now": "2100-01-01T00:00:00.000000Z", "limit": 40},
+    "item_history": {"scope": 4, "place": "draft", "entity": "invoice", "item": "I-7", "limit": 40},
+    "task_place": {"task": 7},
     "inbox_settle": {
         "rows": rows(
             *(
@@ -128,10 +148,21 @@ STATEMENTS: dict[str, dict[str, Any]] = {
     },
 }
 
-TABLES = ("tokens", "ledger", "tasks", "timers", "memory", "held", "claims", "inbox")
+TABLES = (
+    "tokens",
+    "ledger",
+    "tasks",
+    "timers",
+    "memory",
+    "held",
+    "claims",
+    "inbox",
+    "items",
+    "item_changes",
+)
 
 # Their rows are counted only when they are there.
-COUNTED = {"tokens_save", "tasks_save", "timers_save", "inbox_settle"}
+COUNTED = {"tokens_save", "tasks_save", "timers_save", "items_save", "inbox_settle"}
 
 
 @pytest.mark.parametrize("analysed", ["never", "while empty"])

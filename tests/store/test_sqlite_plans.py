@@ -13,10 +13,20 @@ from stateous.store.resources import resource_folder
 from stateous.store.statements import parameters, sqlite_statement
 from tests.databases import new_database
 
-TABLES = {"tokens", "ledger", "tasks", "timers", "memory", "held", "claims"}
+TABLES = {
+    "tokens",
+    "ledger",
+    "tasks",
+    "timers",
+    "memory",
+    "held",
+    "claims",
+    "items",
+    "item_changes",
+}
 
 # A table by its name or by the alias that the statements give it.
-ALIASES = TABLES | {"t", "a", "p", "k", "m", "l", "h"}
+ALIASES = TABLES | {"t", "a", "p", "k", "m", "l", "h", "i", "n"}
 
 # All claimed tasks are one partial index, and their leases are looked at one by one; the next timer is the first
 # entry of another one.
