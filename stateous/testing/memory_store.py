@@ -12,8 +12,17 @@ from typing import Any
 from stateous.engine.answers import Answer, Grant, Granted
 from stateous.engine.batch import Batch
 from stateous.engine.claiming import ClaimBatch
-from stateous.engine.commands import Carried, Claim, Command, EndLease, FireTimer
+from stateous.engine.commands import (
+    Carried,
+    Claim,
+    Command,
+    EndLease,
+    EndLocks,
+    ExpireItems,
+    FireTimer,
+)
 from stateous.engine.facts import Facts, Need
+from stateous.engine.items import is_over
 from stateous.engine.rules import Rules
 from stateous.model.graph import Graph
 from stateous.model.refusals import Refusal
@@ -89,7 +98,20 @@ class MemoryStore(MemoryRows):
         ]
         for _, timer, token in sorted(due):
             self.do(FireTimer(timer, token))
+        self._tick_items()
         return [timer for _, timer, _ in sorted(due)]
+
+    def _tick_items(self) -> None:
+        locked = [item for item in self.items.values() if is_over(item, self.now)]
+        for task in sorted({item.task for item in locked if item.task is not None}):
+            self.do(EndLocks(task))
+        due = [
+            item.key
+            for item in self.items.values()
+            if item.expires_at is not None and item.expires_at <= self.now
+        ]
+        if due:
+            self.do(ExpireItems(tuple(sorted(due))))
 
     def _decide(self, batch: Batch | ClaimBatch, facts: Facts) -> None:
         for _ in range(MOST_NEEDS):

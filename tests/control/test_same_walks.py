@@ -15,7 +15,13 @@ from stateous.engine.commands import Claim, Command, FireTimer, Start
 from tests.control.twin import Twin
 from tests.databases import Clock, new_database
 from tests.engine.chance import Chance, Seeded
-from tests.engine.random_commands import SUPERVISORS, random_command, random_messages, random_report
+from tests.engine.random_commands import (
+    SUPERVISORS,
+    random_command,
+    random_items,
+    random_messages,
+    random_report,
+)
 from tests.engine.random_graphs import random_graph
 from tests.engine.walking import QUEUES
 from tests.engine.world import World
@@ -65,6 +71,8 @@ class Walk:
             case "work":
                 await self._claim("two", most=3)
                 await self._twin.compare_news()
+                for _ in range(3):
+                    await self._do(random_items(self._chance, self._twin.world))
                 await self._do(random_report(self._chance, self._twin.world))
             case _:
                 self._twin.pass_time(self._chance.one([1, 1, 60, 121, 1800, 3600, 9000]))

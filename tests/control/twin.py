@@ -15,7 +15,10 @@ from stateous.engine.commands import (
     Claim,
     Command,
     EndLease,
+    EndLocks,
+    ExpireItems,
     FireTimer,
+    Items,
     Message,
     Messages,
     Note,
@@ -24,9 +27,9 @@ from stateous.engine.commands import (
     Respond,
     SetMemory,
 )
-from stateous.engine.family import Entry
+from stateous.engine.family import Entry, Item
 from stateous.model.refusals import Refusal
-from stateous.store.store import Store
+from stateous.store.store import ItemsAsked, Store
 from tests.databases import Clock
 from tests.engine.world import World
 
@@ -91,6 +94,11 @@ class Twin:
         for timer, token, *_ in await self.store.timers_due(now, limit=100):
             batch = Batch(self.world.rules, [FireTimer(timer, token)])
             await self.store.batch_decide(batch)
+        for task, *_ in await self.store.locks_over(now, limit=100):
+            await self.store.batch_decide(Batch(self.world.rules, [EndLocks(task)]))
+        due = await self.store.items_due(now, limit=100)
+        if due:
+            await self.store.batch_decide(Batch(self.world.rules, [ExpireItems(tuple(due))]))
 
     async def compare_news(self) -> None:
         """Every new ledger entry is the world's, but for the numbers of tasks."""
@@ -118,6 +126,7 @@ class Twin:
                 theirs, task=None
             )
             assert (found.task is None) == (theirs.task is None)
+        await self.compare_items()
         listed = await self.store.tokens_list(status=None, parent=None, limit=1000)
         assert [token.token for token in listed] == [
             token.token
@@ -127,6 +136,17 @@ class Twin:
                 reverse=True,
             )
         ]
+
+    async def compare_items(self) -> None:
+        """Every item is the world's, and so is all that became of it, but for the numbers of tasks."""
+        listed = await self.store.items_list(ItemsAsked(limit=1000))
+        assert list(map(_as_kept, listed)) == [
+            _as_kept(item) for _, item in sorted(self.world.items.items())
+        ]
+        for key in self.world.items:
+            told = await self.store.item_history(key)
+            theirs = [change for change in self.world.item_changes if change.key == key]
+            assert list(map(_as_told, told)) == list(map(_as_told, theirs))
 
     def _compare_entry(self, own: Entry, other: Entry) -> None:
         assert (own.seq, own.at, own.kind) == (other.seq, other.at, other.kind)
@@ -139,7 +159,15 @@ class Twin:
     def _own(self, command: Own) -> Own:
         match command:
             case (
-                Report() | Checkpoint() | Respond() | Note() | SetMemory() | Release() | EndLease()
+                Report()
+                | Checkpoint()
+                | Respond()
+                | Note()
+                | SetMemory()
+                | Release()
+                | EndLease()
+                | Items()
+                | EndLocks()
             ):
                 return msgspec.structs.replace(command, task=self._own_task(command.task))
             case _:
@@ -147,6 +175,14 @@ class Twin:
 
     def _own_task(self, task: int) -> int:
         return self.task_ids.get(task, task + 10**9)
+
+
+def _as_kept(item: Item) -> Item:
+    return msgspec.structs.replace(item, task=None)
+
+
+def _as_told(item: Item) -> Item:
+    return msgspec.structs.replace(item, task=None, locked_until=None, expires_at=None)
 
 
 def _without_numbers(grant: Grant) -> Grant:

@@ -6,12 +6,20 @@ from collections import Counter
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from stateous.engine.family import Held, Task, Timer, Token
-from stateous.engine.lifecycles import LIVE_TOKEN, OPEN_TASK
+from stateous.engine.family import Held, Item, ItemKey, Task, Timer, Token
+from stateous.engine.lifecycles import ITEM, LIVE_TOKEN, OPEN_TASK
 from tests.engine.replay import Replayed
 
 if TYPE_CHECKING:
     from tests.engine.world import World
+
+
+KINDS = {
+    "processing": "item_acquired",
+    "processed": "item_processed",
+    "failed": "item_failed",
+    "skipped": "item_skipped",
+}
 
 
 class Moment:
@@ -39,6 +47,42 @@ class Moment:
             self._check_family(token)
         for root, held in self.world.held.items():
             self._check_held(root, held)
+        self._check_items()
+
+    def _check_items(self) -> None:
+        """Each item is what its last change says, came there as its life cycle allows, and is open only for an open task."""
+        last: dict[ItemKey, Item] = {}
+        for change in self.world.item_changes:
+            was = last.get(change.key)
+            status = "none" if was is None else was.status
+            if (status, change.status) == ("processing", "processing"):
+                assert was is not None
+                assert was.task == change.task, "only a later attempt acquires what is locked"
+            else:
+                assert change.status in ITEM[status], (status, change.status)
+            last[change.key] = change
+            if change.seq is not None:
+                assert change.token is not None
+                entry = self.world.ledger[change.token][change.seq - 1]
+                assert entry.kind == KINDS[change.status]
+                assert entry.data["task"] == change.task
+                assert entry.at == change.changed_at
+        assert last.keys() == self.world.items.keys()
+        for key, item in self.world.items.items():
+            assert (item.status, item.data, item.seq) == (
+                last[key].status,
+                last[key].data,
+                last[key].seq,
+            )
+            assert (item.status == "processing") == (item.locked_until is not None)
+            if item.status == "processing":
+                assert item.task is not None
+                task = self.world.tasks[item.task]
+                assert task.status in OPEN_TASK, "what an attempt has locked ends with it"
+                assert task.has_items
+                if task.status == "claimed" and item.attempt != task.attempt:
+                    assert item.attempt is not None
+                    assert item.attempt < task.attempt
 
     def _check_ledger(self, token: Token) -> None:
         entries = self.world.ledger[token.token]

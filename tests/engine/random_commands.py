@@ -12,22 +12,29 @@ from stateous.engine.commands import (
     Checkpoint,
     Command,
     EndLease,
+    EndLocks,
+    ExpireItems,
     Fire,
     FireTimer,
+    ItemAsked,
+    Items,
     Message,
     Messages,
     Note,
     Pause,
     Release,
     Report,
+    ResetItem,
     Respond,
     Resume,
     SetMemory,
     Start,
 )
 from stateous.engine.family import Schedule
+from stateous.engine.items import Place, log_of, place_of
 from stateous.engine.lifecycles import LIVE_TOKEN, WORKED_TASK
-from tests.engine.chance import Chance, happens, likely
+from stateous.model.state_logs import SCOPES
+from tests.engine.chance import Chance, happens, likely, some
 from tests.engine.graphs import Json
 from tests.engine.world import World
 
@@ -37,13 +44,14 @@ ODD_EVENTS = (*EVENTS, "e3", "timeout", "joined")
 PAYLOADS: tuple[Json | None, ...] = (None, {}, {"n": 1}, {"n": 2}, {"n": "x"})
 CONTEXTS: tuple[Json | None, ...] = (None, {}, {"a": 1}, {"a": 3}, {"b": True}, {"b": None, "a": 4})
 ODD_CONTEXTS = (*CONTEXTS, {"a": 9})
+ITEMS = ("i0", "i1", "i2", "i3")
 KEYS = (None, None, "k0", "k1", "k2")
 SUPERVISORS = ("one", "two")
 
 
 def random_command(chance: Chance, world: World) -> Command:
     """One command of any kind."""
-    kind = chance.one(range(30))
+    kind = chance.one(range(40))
     if kind == 0 or (kind < 12 and not _live(world)):
         name = likely(chance, [f"N{len(world.tokens)}"], IDS)
         return Start(name, likely(chance, CONTEXTS, ODD_CONTEXTS) or {})
@@ -53,7 +61,64 @@ def random_command(chance: Chance, world: World) -> Command:
         return random_report(chance, world)
     if kind < 19:
         return _steering(chance, world)
-    return _other(chance, world) if kind < 24 else random_step(chance, world)
+    if kind < 24:
+        return _other(chance, world)
+    return random_step(chance, world) if kind < 30 else random_items(chance, world)
+
+
+def random_items(chance: Chance, world: World) -> Command:
+    """A call of business items by an attempt that mostly may; seldom what the clock or an operator does of one."""
+    task, attempt = _working(chance, world)
+    scope, place = 4, "nowhere"
+    if task in world.tasks:
+        found = world.tasks[task]
+        log = log_of(world.rules, found.queue)
+        if log is not None:
+            place = place_of(world.rules, log, Place(found.token, found.queue, found.visit))
+            scope = SCOPES[log.scope]
+    if happens(chance, 1, 10):
+        key = chance.one([*world.items, (scope, place, "", "i0")])
+        return chance.one([ExpireItems((key,)), ExpireItems((key,), now=True), ResetItem(key)])
+    if happens(chance, 1, 12):
+        return EndLocks(task)
+    call: Any = chance.one(
+        ("acquire", "acquire", "acquire", "set", "set", "set", "release", "upsert")
+    )
+    mine = [i for i in world.items.values() if i.status == "processing" and i.task == task]
+    names = [(entity, name) for entity in ("", "invoice") for name in ITEMS]
+    if mine and call in {"set", "release"} and happens(chance, 5, 6):
+        names = [(item.entity, item.item) for item in mine]
+    return Items(
+        task=task,
+        attempt=attempt,
+        call=call,
+        scope=scope,
+        place=place,
+        items=tuple(_asked(chance, call, *name) for name in some(chance, names, 1, 2)),
+        supervisor=None if happens(chance, 5, 6) else chance.one(SUPERVISORS),
+    )
+
+
+def _asked(chance: Chance, call: str, entity: str, name: str) -> ItemAsked:
+    named: dict[str, Any] = {"acquire": "processing", "release": "failed", "upsert": "processed"}
+    status = named.get(call) or chance.one(("processed", "processed", "failed", "skipped"))
+    data = chance.one((None, "1", '{"a":[]}')) if status == "processed" else None
+    why = chance.one(("no paper", "no ink")) if status in {"failed", "skipped"} else None
+    return ItemAsked(entity, name, status, data, why)
+
+
+def _working(chance: Chance, world: World) -> tuple[int, int]:
+    """A task and an attempt; most often one that a supervisor has, of a state with a state log."""
+    held = [
+        task.id
+        for task in world.tasks.values()
+        if task.status == "claimed" and log_of(world.rules, task.queue) is not None
+    ]
+    if held and happens(chance, 7, 8):
+        task = chance.one(held)
+        return task, world.tasks[task].attempt
+    task, attempt = _task(chance, world)
+    return task, attempt or 1
 
 
 def random_step(chance: Chance, world: World) -> Checkpoint | Respond:

@@ -8,6 +8,12 @@ from tests.engine.chance import Chance, happens, some
 from tests.engine.graphs import Json, way
 
 EVENTS: Json = {"e0": {}, "e1": {"payload": "P"}, "e2": {}}
+STATE_LOGS: tuple[Json, ...] = (
+    {},
+    {"state_log": {}},
+    {"state_log": {"scope": "app", "options": {"lock": "1h", "retention": "2h"}}},
+    {"state_log": {"scope": "execution", "options": {"retention": "1h"}}},
+)
 SCHEMAS: Json = {
     "P": {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]},
     "C": {
@@ -80,7 +86,12 @@ def _whole(chance: Chance, states: Json, ways: list[Json], *, models: Sequence[s
 
 def _working(chance: Chance) -> Json:
     emits = some(chance, sorted(EVENTS), 1, 3)
-    return {**_timeout(chance), "emits": emits, "retries": chance.one([0, 1, 2])}
+    return {
+        **_timeout(chance),
+        "emits": emits,
+        "retries": chance.one([0, 1, 2]),
+        **chance.one(STATE_LOGS),
+    }
 
 
 def _running(chance: Chance, children: Sequence[str]) -> Json:

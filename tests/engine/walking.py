@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from stateous.engine.answers import Answer, Checkpointed, Done, Moved, Responded, Started
+from stateous.engine.answers import Answer, Checkpointed, Done, ItemsTold, Moved, Responded, Started
 from stateous.engine.commands import (
     Checkpoint,
     Command,
+    ExpireItems,
     Fire,
+    Items,
     Message,
     Note,
     Report,
+    ResetItem,
     Respond,
     SetMemory,
     Start,
@@ -24,6 +27,10 @@ from stateous.model.refusals import (
     InvalidContext,
     InvalidPayload,
     InvalidTokenId,
+    ItemBusy,
+    ItemMoveNotAllowed,
+    ItemNotFound,
+    NoStateLog,
     Refusal,
     ResponseNotAwaited,
     StaleRevision,
@@ -36,7 +43,13 @@ from stateous.model.refusals import (
 )
 from tests.engine.chance import Chance
 from tests.engine.graphs import Json
-from tests.engine.random_commands import SUPERVISORS, random_command, random_messages, random_report
+from tests.engine.random_commands import (
+    SUPERVISORS,
+    random_command,
+    random_items,
+    random_messages,
+    random_report,
+)
 from tests.engine.world import World
 
 ENDS = {"completed", "failed", "cancelled"}
@@ -48,6 +61,10 @@ WITHOUT_A_TRACE = (
     InvalidContext,
     InvalidPayload,
     InvalidTokenId,
+    ItemBusy,
+    ItemMoveNotAllowed,
+    ItemNotFound,
+    NoStateLog,
     ResponseNotAwaited,
     StaleRevision,
     StepDoneAlready,
@@ -64,6 +81,9 @@ EXPECTED: dict[type[Any], tuple[type[Any], ...]] = {
     Fire: (Moved, TokenNotFound, TokenNotActive, EventNotAllowed, InvalidPayload),
     Checkpoint: (Checkpointed, *OF_TASKS, StaleRevision, StepOpen, StepDoneAlready),
     Respond: (Responded, ResponseNotAwaited),
+    Items: (ItemsTold, *OF_TASKS, NoStateLog, ItemBusy, ItemMoveNotAllowed),
+    ExpireItems: (Done, ItemNotFound, ItemMoveNotAllowed),
+    ResetItem: (Done, ItemNotFound, ItemMoveNotAllowed),
     Report: (Moved, *OF_TASKS, InvalidContext, InvalidPayload, EventNotAllowed),
 }
 OF_OTHERS = (Moved, Done, TokenNotFound, TokenNotActive, ChildToken, *OF_TASKS)
@@ -131,8 +151,10 @@ class Walk:
             assert grant.context == self.world.tokens[grant.token].context
 
     def work(self, chance: Chance) -> None:
-        """A supervisor takes what is ready, and something is reported."""
+        """A supervisor takes what is ready, works on business items, and something is reported."""
         self.world.claim(*QUEUES, supervisor="two", most=3)
+        for _ in range(3):
+            self._do(random_items(chance, self.world))
         self._do(random_report(chance, self.world))
 
     def later(self, chance: Chance) -> None:

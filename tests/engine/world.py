@@ -97,6 +97,8 @@ class World(MemoryStore):
             remembered,
             flows,
             steps,
+            dict(self.items),
+            list(self.item_changes),
         )
 
     def twin(self) -> World:
@@ -112,6 +114,8 @@ class World(MemoryStore):
             twin.remembered,
             twin.flows,
             twin.steps,
+            twin.items,
+            twin.item_changes,
         ) = self.moment()
         twin.parked_tasks, twin.parked_timers = set(self.parked_tasks), set(self.parked_timers)
         return twin
