@@ -17,8 +17,8 @@ test-postgres: $(VENV)/.checks ## runs those that need Postgres on another one: 
 	@test -n "$(PG_BIN)" || { echo "say where its initdb is: make test-postgres PG_BIN=/usr/lib/postgresql/15/bin" >&2; exit 1; }
 	@STATEOUS_TEST_POSTGRES_BIN="$(PG_BIN)" $(BIN)/python -m pytest -n auto -m postgres $(ARGS)
 
-soak: $(VENV)/.checks ## kills supervisors, control planes and Postgres twenty times each (ROUNDS=100 for more), hangs up for a minute, and answers 5,000 suspensions
-	@STATEOUS_SOAK=$(or $(ROUNDS),20) $(BIN)/python -m pytest -n auto tests/e2e/test_kills.py tests/faults/test_exhaustion.py tests/faults/test_responses.py $(ARGS)
+soak: $(VENV)/.checks ## kills supervisors, control planes and Postgres twenty times each (ROUNDS=100 for more), hangs up for a minute, answers 5,000 suspensions, and lets 200 connections want the same 10,000 items
+	@STATEOUS_SOAK=$(or $(ROUNDS),20) $(BIN)/python -m pytest -n auto tests/e2e/test_kills.py tests/faults/test_exhaustion.py tests/faults/test_responses.py tests/faults/test_items.py $(ARGS)
 
 check: format lint types imports test ## everything that must be green
 

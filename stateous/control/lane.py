@@ -15,11 +15,13 @@ from typing import cast
 
 import structlog
 
+from stateous.control.in_flight import ItemsInFlight
 from stateous.control.waiting import Subject, Waiting
 from stateous.engine.answers import Answer, Skipped, Told
 from stateous.engine.batch import Batch, subject_of
 from stateous.engine.commands import Carried, Command, FromInbox, Items, Messages, OfItems
 from stateous.engine.facts import Blocked
+from stateous.engine.family import ItemKey
 from stateous.engine.inbox import instead_of
 from stateous.engine.rules import Rules
 from stateous.model.refusals import DatabaseBusy, Refusal, Unexpected
@@ -75,6 +77,7 @@ class TokenLane:
         self._behind: dict[Subject, deque[Waiting]] = {}
         self._resting: set[Waiting] = set()
         self._batches: set[asyncio.Task[None]] = set()
+        self._items = ItemsInFlight()
         self._alone = 0
         # All that were submitted and have no answer yet, wherever they are.
         self._waiting = 0
@@ -194,6 +197,9 @@ class TokenLane:
             if behind is not None:
                 behind.append(waiting)
                 continue
+            if self._items.holds_back(waiting):
+                self._behind[waiting.subject] = deque()
+                continue
             batch.append(waiting)
             size += waiting.size
             count += waiting.count
@@ -204,16 +210,25 @@ class TokenLane:
     def _send(self, batch: list[Waiting], *, wait_for: float | None = None) -> None:
         for waiting in batch:
             self._behind.setdefault(waiting.subject, deque())
+        self._items.begin(batch)
         task = asyncio.get_running_loop().create_task(self._run(batch, wait_for))
         self._batches.add(task)
         if wait_for is not None:
             self._alone += 1
-        task.add_done_callback(lambda done: self._finished(done, was_alone=wait_for is not None))
+        items = [waiting.items for waiting in batch if waiting.items]
+        task.add_done_callback(
+            lambda done: self._finished(done, items, was_alone=wait_for is not None)
+        )
 
-    def _finished(self, task: asyncio.Task[None], *, was_alone: bool) -> None:
+    def _finished(
+        self, task: asyncio.Task[None], items: list[frozenset[ItemKey]], *, was_alone: bool
+    ) -> None:
         self._batches.discard(task)
         if was_alone:
             self._alone -= 1
+        for waiting in reversed(self._items.end(items) if items else ()):
+            behind = self._behind.pop(waiting.subject)
+            self._ready.extendleft(reversed([waiting, *behind]))
         self._pump()
 
     # -- deciding -----------------------------------------------------------------------------------
@@ -336,8 +351,10 @@ class TokenLane:
         self._ready = deque(self._still_waiting(self._ready, now))
         for subject, behind in self._behind.items():
             self._behind[subject] = deque(self._still_waiting(behind, now))
-        overdue = {waiting for waiting in self._resting if waiting.deadline <= now}
+        late = [*self._resting, *self._items.held_back]
+        overdue = {waiting for waiting in late if waiting.deadline <= now}
         self._resting -= overdue
+        self._items.held_back = [one for one in self._items.held_back if one not in overdue]
         for waiting in overdue:
             self._answer(waiting, _busy())
         self._release(list(overdue), resting=set())

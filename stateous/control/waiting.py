@@ -6,9 +6,12 @@ import asyncio
 
 from stateous.engine.answers import Answer, Told
 from stateous.engine.commands import Carried, Items, Messages
+from stateous.engine.family import ItemKey
 from stateous.model.refusals import Refusal
 
 Subject = tuple[str, str | int]
+
+_NONE: frozenset[ItemKey] = frozenset()
 
 ITEMS_EACH = 50
 """So many items are as much work as a command."""
@@ -20,7 +23,7 @@ class Waiting:
     `deadline` is a time of the event loop: past it, a command that is in no batch is refused.
     `size` is the size of the request in bytes, `count` how much of a batch it is: both bound a batch. `tries` counts how often it was put
     off for any reason, `skips` how often its family was locked elsewhere, `failures` how often the
-    database refused it when it was alone. `follows`: it came together with the one before it, and shares its batch.
+    database refused it when it was alone. `follows`: it came together with the one before it, and shares its batch. `items` are those that it asks for.
     """
 
     __slots__ = (
@@ -31,6 +34,7 @@ class Waiting:
         "deadline",
         "failures",
         "follows",
+        "items",
         "size",
         "skips",
         "subject",
@@ -49,6 +53,7 @@ class Waiting:
     ) -> None:
         self.command = command
         self.count = _count_of(command)
+        self.items = frozenset(command.keys) if isinstance(command, Items) else _NONE
         self.answer = answer
         self.deadline = deadline
         self.size = size

@@ -223,7 +223,8 @@ class _Calling:
             data = said_of(task.id, [(asked.entity, asked.item) for _, asked in changed])
             if status in {"failed", "skipped"}:
                 reasons = {asked.reason for _, asked in changed}
-                data["reason"] = reasons.pop() if len(reasons) == 1 else None
+                if len(reasons) == 1 and (reason := reasons.pop()) is not None:
+                    data["reason"] = reason
             draft.record(task.token, _KINDS[status], data)
             seq = draft.token(task.token).seq
             is_open = status == "processing"

@@ -157,6 +157,11 @@ def _fill_postgres(connection: psycopg.Connection[Any], rows: Rows) -> None:
             (json.dumps(kept),),
         )
     connection.execute("select setval('ids', %s)", (_last_id(rows),))
+    if "item_changes" in rows:
+        number = max(row["id"] for row in rows["item_changes"])
+        connection.execute(
+            "select setval(pg_get_serial_sequence('item_changes', 'id'), %s)", (number,)
+        )
     if "inbox" in rows:
         number = max(row["id"] for row in rows["inbox"])
         connection.execute("select setval(pg_get_serial_sequence('inbox', 'id'), %s)", (number,))
@@ -170,6 +175,17 @@ def last_time(rows: Rows) -> datetime:
     """When the last of all these tokens was changed."""
     return max(datetime.fromisoformat(row["changed_at"]) for row in rows["tokens"])
 
+
+ITEMS = (
+    """
+    insert into stateous.items (scope, place, entity, item, status, data, task, attempt, token, seq, changed_at)
+    values (4, 'draft', 'chair', 'C-1', 'processed', '{"legs": 4}', 1, 1, 'ORDER-1', 6, %s)
+    """,
+    """
+    insert into stateous.item_changes (scope, place, entity, item, at, status, data, token, seq, task, attempt)
+    values (4, 'draft', 'chair', 'C-1', %s, 'processed', '{"legs": 4}', 'ORDER-1', 6, 1, 1)
+    """,
+)
 
 # -- keeping today's ----------------------------------------------------------------------------------------
 
@@ -202,6 +218,8 @@ async def tell(database: Database) -> None:
         await connection.execute("select stateous.start('ORDER-20', '{\"title\": \"A lamp\"}')")
         await connection.execute("select stateous.fire('ORDER-20', 'submitted', null, 'k')")
         await connection.execute("select stateous.fire('ORDER-21', 'submitted')")
+        for statement in ITEMS:
+            await connection.execute(statement.encode(), (world.now,))
 
 
 def kept_of(database: Database) -> Rows:

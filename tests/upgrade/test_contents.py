@@ -48,7 +48,7 @@ OF_POSTGRES = [
     ("drop function wake()", f"function wake() is missing: {AGAIN}"),
     (
         "drop schema stateous_views cascade",
-        f"view attempts, view board, view dwell and 5 more are missing: {AGAIN}",
+        f"view attempts, view board, view dwell and 7 more are missing: {AGAIN}",
     ),
 ]
 OF_SQLITE = [
