@@ -42,6 +42,10 @@ MOST_WAITING_BYTES = 256 * 1024 * 1024
 DEADLINE_FOR = 10.0
 SWEEP_EVERY = 0.25
 SKIPS_BEFORE_ALONE = 3
+
+SKIPS_OF_ITEMS = 20
+"""Who waits for items has those that come before them locked, and holds up others: they are tried for about a second."""
+
 FAILURES_BEFORE_UNEXPECTED = 3
 REFUSED = "the database refused this command"
 
@@ -323,7 +327,8 @@ class TokenLane:
     def _wake(self, waiting: Waiting) -> None:
         if waiting not in self._resting:
             return
-        wait_alone = waiting.skips >= SKIPS_BEFORE_ALONE and not waiting.failures
+        most = SKIPS_OF_ITEMS if waiting.items else SKIPS_BEFORE_ALONE
+        wait_alone = waiting.skips >= most and not waiting.failures
         if wait_alone and self._alone >= MOST_THAT_WAIT:
             asyncio.get_running_loop().call_later(self._rest_for(1), self._wake, waiting)
             return

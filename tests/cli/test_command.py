@@ -37,7 +37,7 @@ def loaded_by(*arguments: str) -> set[str]:
 def test_help_names_every_command_and_loads_nothing_heavy() -> None:
     done = stateous("--help")
     assert done.returncode == 0
-    for name in ("compile", "graph", "init", "serve", "supervise", "token", "db", "clock"):
+    for name in ("compile", "graph", "init", "serve", "supervise", "token", "items", "db", "clock"):
         assert name in done.stdout
     assert not loaded_by("--help") & (HEAVY | {"rich"})
 
@@ -111,6 +111,7 @@ def test_a_command_line_that_cannot_be_read_is_said_in_one_line(
             ("clock", "advance", "6 hours"),
             "error: the clock is moved by a time, for example 6h or 90 (seconds): '6 hours' is not a",
         ),
+        (("serve", "g.json", "--tenant", "a/b"), "error: --tenant takes a name of 1 to 128"),
         (("clock", "advance", "315360001"), "error: the clock is moved by a time, for example"),
         (("init", "supervisor", "no.json", "folder"), "error: no.json: no such file or directory"),
     ],

@@ -15,6 +15,8 @@ from stateous.model.refusals import (
     InvalidContext,
     InvalidPayload,
     InvalidTokenId,
+    ItemMoveNotAllowed,
+    ItemNotFound,
     Refusal,
     ResponseNotAwaited,
     StaleRevision,
@@ -140,3 +142,98 @@ async def test_a_routine_writes_steps_and_somebody_answers(ask: Ask) -> None:
         await ask("checkpoint", again.task, "x", attempt=2, revision=1)
     failed = await ask("report", again.task, error="stolen", final=True, attempt=2)
     assert failed.status == "failed"
+
+
+ITEMS: dict[str, Any] = {
+    "stateous": 1,
+    "workflow": "billing",
+    "states": {
+        "dispatch": {"emits": ["sent"], "state_log": {"scope": "app", "options": {"lock": "1h"}}}
+    },
+    "events": {"sent": {}},
+    "transitions": [
+        {"from": "__start__", "to": "dispatch"},
+        {"from": "dispatch", "to": "__end__", "on": "sent"},
+    ],
+    "schemas": {},
+}
+
+
+async def test_business_items_are_acquired_done_and_looked_at(
+    database: Database, use: Callable[..., Any]
+) -> None:
+    async with serving(database, graph=ITEMS) as url:
+
+        async def ask(method: str, *values: Any, **named: Any) -> Any:
+            return await asyncio.to_thread(use, url, method, *values, **named)
+
+        await ask("start", "A")
+        (grant,) = await ask("send", calls.claim("box", ["dispatch"], "r1"))
+        log = grant.stateLog
+        assert (log.handler, log.scope, log.scope_id, log.place) == (
+            "built-in",
+            "app",
+            2,
+            "default/default",
+        )
+        at = (log.scope, log.place)
+        names = [{"item": "I-1", "entity": "invoice"}, {"item": "I-2"}]
+        assert await ask("items_exist", grant.task, names) == (False, False)
+        told = await ask("items", grant.task, "acquire", names, attempt=1, supervisor="box")
+        assert [each.outcome for each in told] == ["acquired", "acquired"]
+        done = [{**names[0], "status": "processed", "data": {"n": 2**70}}]
+        assert (await ask("items", grant.task, "set", done, attempt=1))[0].status == "processed"
+        (again,) = await ask("items", grant.task, "acquire", names[:1], attempt=1)
+        assert (again.outcome, again.status, again.data) == ("done", "processed", {"n": 2**70})
+        assert await ask("items_exist", grant.task, names) == (True, False)
+        page = await ask("stored_items", limit=1)
+        assert [item.item for item in page.items] == ["I-2"]
+        page = await ask("stored_items", limit=1, after=page.next, token="A")
+        assert [(item.item, item.entity, item.data) for item in page.items] == [
+            ("I-1", "invoice", {"n": 2**70})
+        ]
+        await ask("reset_item", *at, "I-2")
+        told = [each.status for each in await ask("item_history", *at, "I-2")]
+        assert told == ["processing", "failed"]
+        await ask("expire_item", *at, "I-1", "invoice")
+        assert await ask("items_exist", grant.task, names) == (False, False)
+        with pytest.raises(ItemNotFound):
+            await ask("item_history", *at, "I-1")
+        with pytest.raises(ItemMoveNotAllowed, match="'I-2' is failed"):
+            await ask(
+                "items", grant.task, "set", [{"item": "I-2", "status": "processed"}], attempt=1
+            )
+
+
+async def test_operators_look_at_items_and_steer_them(
+    database: Database, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from stateous.cli.main import command
+
+    async with serving(database, graph=ITEMS) as url:
+        async with AsyncClient(url) as client:
+            await client.start("A")
+            (grant,) = await client.send(calls.claim("box", ["dispatch"], "r1"))
+            items = [{"item": "I-1", "entity": "invoice"}, {"item": "I-2", "entity": "invoice"}]
+            await client.items(grant.task, "acquire", items, attempt=1)
+            done = [{**items[0], "status": "processed", "data": [1]}]
+            await client.items(grant.task, "set", done, attempt=1)
+
+        async def says(*arguments: str) -> str:
+            code = await asyncio.to_thread(command, ["items", *arguments, "--url", url])
+            assert code == 0, capsys.readouterr().err
+            return capsys.readouterr().out
+
+        app = ("--scope", "app", "--entity", "invoice")
+        assert (await says("list")).splitlines() == [
+            "app default/default: I-1 of invoice, processed by A",
+            "app default/default: I-2 of invoice, processing by A",
+        ]
+        assert await says("reset", "default/default", "I-2", *app) == ""
+        shown = (await says("show", "default/default", "I-2", *app)).splitlines()
+        assert shown[0].endswith("  processing by A (entry 6)")
+        assert shown[1].endswith("  failed by A: reset by an operator")
+        assert await says("expire", "default/default", "I-1", *app) == ""
+        assert "I-1 of invoice" in await says("list", "--status", "expired")
+        assert (await asyncio.to_thread(command, ["items", "show", "p", "i", "--url", url])) == 1
+        assert "error: nothing is known of the item 'i' in 'p'" in capsys.readouterr().err
