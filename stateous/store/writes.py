@@ -27,6 +27,16 @@ def writes_of(changes: Changes, before: Mapping[str, Before]) -> Iterator[Write]
 
     `before` holds what was read of each token. Tokens come first, since a difference there stops the rest.
     """
+    is_any = False
+    for write in _writes(changes, before):
+        is_any = True
+        yield write
+    if is_any:
+        # Where nothing else is written, these rows go with the transaction that made them.
+        yield from _rows("items_forget", key_rows(changes.items_unused))
+
+
+def _writes(changes: Changes, before: Mapping[str, Before]) -> Iterator[Write]:
     paused = changes.parked | {
         token.token
         for token in (*changes.new_tokens, *(token for token, _ in changes.tokens))
@@ -62,7 +72,6 @@ def writes_of(changes: Changes, before: Mapping[str, Before]) -> Iterator[Write]
     yield from _rows("steps_save", map(rows.step_row, changes.steps))
     yield from _counted("items_save", list(map(rows.item_row, changes.items)))
     yield from _rows("item_changes_add", map(rows.item_row, changes.item_changes))
-    yield from _rows("items_forget", key_rows(changes.items_unused))
     if changes.held_cleared:
         yield Write("held_clear", {"roots": changes.held_cleared})
     yield from _rows("held_add", (rows.held_row(root, held) for root, held in changes.held))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from stateous.engine.lifecycles import (
+    ITEM,
     LIVE_TOKEN,
     OPEN_TASK,
     STEP,
@@ -22,6 +23,7 @@ TABLES = {
     "task": (TASK, "queued"),
     "step": (STEP, "open"),
     "timer": (TIMER, "pending"),
+    "item": (ITEM, "none"),
 }
 
 

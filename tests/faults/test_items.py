@@ -16,10 +16,11 @@ from stateous.control.plane import Plane
 from stateous.engine.answers import ItemTold
 from stateous.engine.commands import Claim, ItemAsked, ItemCall, Messages, Note, Report, Start
 from stateous.model.graph import parse_graph
-from stateous.model.refusals import DatabaseBusy
+from stateous.model.refusals import DatabaseBusy, ItemMoveNotAllowed
 from stateous.store.store import ItemsAsked
 from tests.databases import Clock, Database
 from tests.engine.graphs import way
+from tests.store.opened import raw
 from tests.store.test_locks import other, until_somebody_waits
 
 GRAPH = parse_graph(
@@ -181,3 +182,16 @@ async def test_the_end_of_an_attempt_waits_alone_for_an_item_that_another_transa
     assert kinds.count("item_failed") == 1
     assert kinds.count("note") == many
     assert kinds[-1] == "completed"
+
+
+async def test_an_item_of_which_nothing_became_leaves_no_row(
+    plane: Plane, postgres: Database
+) -> None:
+    (mine,) = await working(plane, "A")
+    # They share a batch, which is written though one of its commands is refused.
+    refused, _ = await asyncio.gather(
+        call(plane, mine, "set", ["i1"]), plane.submit(Start("B", {})), return_exceptions=True
+    )
+    assert isinstance(refused, ItemMoveNotAllowed)
+    assert (await plane.token("B")).status == "active"
+    assert await raw(postgres, "select count(*) from items") == [(0,)]

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from stateous.engine.lifecycles import STEP, TASK, TIMER, TOKEN
+from stateous.engine.lifecycles import ITEM, STEP, TASK, TIMER, TOKEN
 from stateous.model.sentences import SENTENCES
 from tests.databases import Database
 from tests.store.opened import raw
@@ -16,6 +16,8 @@ ALLOWED = {
     ("tasks", "status"): set(TASK),
     ("steps", "status"): set(STEP),
     ("timers", "status"): set(TIMER),
+    ("items", "status"): set(ITEM),
+    ("item_changes", "status"): set(ITEM) - {"none"},
     # Children of routines are let in, and not started yet.
     ("ledger", "kind"): {*SENTENCES, "child_awaited"},
 }
