@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from stateous.model.ambient import BadPropagator, ContextPropagator, ContextVarPropagator
     from stateous.model.answers import Answers, BadAnswer
     from stateous.model.flows import FlowFailed, ResponseFailed, ResponseTimeout
+    from stateous.model.items import Acquired, BadItem, ItemRecord, Items, Skipped
     from stateous.model.marks import Context, Event, Occurrence, StateRef, on_state
     from stateous.model.names import END, ERROR, JOINED, START, TIMEOUT
     from stateous.model.refusals import (
@@ -59,6 +60,12 @@ if TYPE_CHECKING:
         TokenNotFound,
         Unexpected,
     )
+    from stateous.model.state_log_handlers import (
+        ItemCall,
+        StateLogContext,
+        StateLogHandler,
+        state_log_handler,
+    )
     from stateous.model.state_logs import StateLog
     from stateous.model.tracing import TraceContextPropagator
     from stateous.model.workflow import Workflow
@@ -69,10 +76,12 @@ __all__ = [
     "JOINED",
     "START",
     "TIMEOUT",
+    "Acquired",
     "Answers",
     "AsyncClient",
     "AttemptOver",
     "BadAnswer",
+    "BadItem",
     "BadPropagator",
     "BadRequest",
     "BodyTooLarge",
@@ -96,8 +105,11 @@ __all__ = [
     "InvalidPayload",
     "InvalidTokenId",
     "ItemBusy",
+    "ItemCall",
     "ItemMoveNotAllowed",
     "ItemNotFound",
+    "ItemRecord",
+    "Items",
     "MethodNotAllowed",
     "NoStateLog",
     "NotFound",
@@ -109,9 +121,12 @@ __all__ = [
     "ResponseFailed",
     "ResponseNotAwaited",
     "ResponseTimeout",
+    "Skipped",
     "StaleRevision",
     "StartedToken",
     "StateLog",
+    "StateLogContext",
+    "StateLogHandler",
     "StateRef",
     "StateousError",
     "StepDoneAlready",
@@ -126,6 +141,7 @@ __all__ = [
     "Unreachable",
     "Workflow",
     "on_state",
+    "state_log_handler",
 ]
 
 _NAMES: Final = {
@@ -134,6 +150,13 @@ _NAMES: Final = {
     "stateous.model.flows": ("FlowFailed", "ResponseFailed", "ResponseTimeout"),
     "stateous.model.marks": ("Context", "Event", "Occurrence", "StateRef", "on_state"),
     "stateous.model.names": ("END", "ERROR", "JOINED", "START", "TIMEOUT"),
+    "stateous.model.items": ("Acquired", "BadItem", "ItemRecord", "Items", "Skipped"),
+    "stateous.model.state_log_handlers": (
+        "ItemCall",
+        "StateLogContext",
+        "StateLogHandler",
+        "state_log_handler",
+    ),
     "stateous.model.state_logs": ("StateLog",),
     "stateous.model.tracing": ("TraceContextPropagator",),
     "stateous.model.workflow": ("Workflow",),

@@ -19,6 +19,8 @@ from typing import (
 
 import msgspec
 
+from stateous.model.items import Items
+
 Routine = TypeVar("Routine", bound=Callable[..., object])
 
 MARK: Final = "__stateous_marks__"
@@ -83,12 +85,14 @@ else:
 class StateRef(msgspec.Struct, Generic[Emitted_co], frozen=True, eq=False):
     """A state as a contract names it: what a supervisor claims, and the events that it may report.
 
-    `answers` gives what is known of these events. Two of the same name and events are equal.
+    `answers` gives what is known of these events. `state_log` is the handler that keeps its state log, None: it has
+    none. Two of the same name and events are equal.
     """
 
     name: str
     emits: tuple[str, ...] = ()
     answers: Callable[[], Answers] | None = None
+    state_log: str | None = None
 
     def outcome_schema(self, *, within: str | None = None) -> dict[str, Any]:
         """The JSON Schema of an agent's answer: `{"event": …, "payload": …}` for an event that the state emits.
@@ -137,7 +141,7 @@ class Context(Protocol):
     Notes and memory writes are on this computer's disk when the call returns, and are sent at once;
     they raise when the task was taken back. Values are JSON; models and datetimes are written as JSON.
 
-    What `step` and `respond` return is awaited in an `async def` routine; in a `def` one they wait themselves.
+    What `step`, `respond` and the calls of `items` return is awaited in an `async def` routine; in a `def` one they wait themselves.
     """
 
     @property
@@ -155,6 +159,11 @@ class Context(Protocol):
     @property
     def memory(self) -> MutableMapping[str, Any]:
         """A key-value store of this token and state: it survives attempts and visits."""
+        ...
+
+    @property
+    def items(self) -> Items:
+        """The state log of this state: which business items are done, and who works on them."""
         ...
 
     def __getitem__(self, key: str, /) -> Any: ...

@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from stateous.testing.handler_checks import StateLogTrial, state_log_checks
     from stateous.testing.happenings import Reported
     from stateous.testing.problems import CannotTest
     from stateous.testing.rehearsal import Rehearsal
@@ -22,8 +23,10 @@ __all__ = [
     "RehearsedToken",
     "Reported",
     "Scheduled",
+    "StateLogTrial",
     "run_routine",
     "run_routine_async",
+    "state_log_checks",
 ]
 
 _HOME: Final = {
@@ -33,8 +36,10 @@ _HOME: Final = {
     "Rehearsal": "rehearsal",
     "Reported": "happenings",
     "Scheduled": "routines",
+    "StateLogTrial": "handler_checks",
     "run_routine": "routines",
     "run_routine_async": "routines",
+    "state_log_checks": "handler_checks",
 }
 
 

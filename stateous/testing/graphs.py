@@ -66,7 +66,8 @@ def state_ref(graph: Graph, state: AnyState) -> StateRef:
             f"the contract says that {queue!r} emits {_listed(state.emits)}, and the workflow says "
             f"{_listed(found.emits)}: repeat stateous init supervisor"
         )
-    return StateRef(queue, found.emits)
+    log = None if found.state_log is None else found.state_log.handler
+    return StateRef(queue, found.emits, state_log=log)
 
 
 def flow_of(graph: Graph, ref: StateRef) -> tuple[Flow, State]:

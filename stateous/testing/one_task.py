@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, Protocol
 
 import msgspec
 
-from stateous.client.answers import Grant, GrantFlow, GrantStep
+from stateous.client.answers import Grant, GrantFlow, GrantLog, GrantStep
 from stateous.client.documents import plain
 from stateous.engine import answers, family
 from stateous.engine.answers import Answer
@@ -16,12 +16,17 @@ from stateous.engine.commands import Checkpoint, Claim, Respond, ResponseStatus,
 from stateous.engine.flows import first_flow
 from stateous.model.flows import ResponseFailed, ResponseTimeout
 from stateous.model.graph import Graph, parse_graph
+from stateous.model.items import ItemRecord
 from stateous.model.marks import Occurrence, StateRef
 from stateous.model.names import END, START
 from stateous.model.refusals import Refusal, ResponseNotAwaited, StaleRevision
+from stateous.model.state_logs import BUILT_IN, SCOPES
+from stateous.testing.engine_log import EngineLog
 from stateous.testing.graphs import flow_of
+from stateous.testing.logs import Logs
 from stateous.testing.memory_store import MemoryStore
 from stateous.testing.trials import SUPERVISOR, Said, Sent, Trial
+from stateous_supervisor.log_answers import context_of
 
 START_OF_TIME: Final = datetime(2030, 1, 1, tzinfo=UTC)
 LEASE_FOR: Final = timedelta(minutes=2)
@@ -37,6 +42,7 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True):
     visit: int
     attempt: int
     steps: dict[str, Any] = {}
+    items: Sequence[ItemRecord] | None = None
 
 
 def free_task(state: StateRef, setting: Setting) -> OneTask:
@@ -55,7 +61,9 @@ def task_in_graph(graph: Graph, state: StateRef, setting: Setting) -> OneTask:
     if isinstance(started, Refusal):
         raise started
     _put(store, found.name, setting)
-    return GraphTask(store, state, queue=found.name)
+    task = GraphTask(store, state, queue=found.name)
+    put_items(task, setting)
+    return task
 
 
 def granted(grant: answers.Grant, *, state: str) -> Grant:
@@ -72,9 +80,11 @@ def granted(grant: answers.Grant, *, state: str) -> Grant:
         for step in grant.steps
     }
     revision = 0 if grant.flow is None else grant.flow.revision
+    log = grant.state_log
     fields = {
         **msgspec.structs.asdict(grant),
         "state": state,
+        "stateLog": None if log is None else GrantLog(**msgspec.structs.asdict(log)),
         "flow": GrantFlow(revision=revision, steps=steps),
     }
     return _read(fields)
@@ -85,9 +95,10 @@ def _read(fields: Mapping[str, Any]) -> Grant:
 
 
 class OneTask(Protocol):
-    """A task and its control plane. `grant` is the attempt that is next."""
+    """A task and its control plane. `grant` is the attempt that is next, `logs` have its state log."""
 
     grant: Grant
+    logs: Logs
 
     def decide(self, said: Said, /) -> Answer | Refusal: ...
 
@@ -105,9 +116,14 @@ class FreeTask:
             for name, result in setting.steps.items()
         }
         self._revision = len(self._steps)
-        known = {k: v for k, v in msgspec.structs.asdict(setting).items() if k != "steps"}
+        fields = msgspec.structs.asdict(setting).items()
+        known = {k: v for k, v in fields if k not in ("steps", "items")}
         self._fields: dict[str, Any] = {"task": 1, "state": state.name, **known}
+        if state.state_log is not None or setting.items is not None:
+            self._fields["stateLog"] = _log_of(state)
         self.grant = self._granted()
+        self.logs = Logs(now=lambda: START_OF_TIME)
+        put_items(self, setting)
 
     def decide(self, said: Said, /) -> Answer | Refusal:
         if not isinstance(said, Checkpoint):
@@ -150,6 +166,8 @@ class GraphTask:
         self._state = state.name
         self._queue = queue
         self.grant = self._claimed()
+        engine = EngineLog(store, decide=store.do)
+        self.logs = Logs(now=lambda: store.now, engine=engine)
 
     def decide(self, said: Said, /) -> Answer | Refusal:
         return self._store.do(said)
@@ -162,6 +180,26 @@ class GraphTask:
         claim = Claim(supervisor=SUPERVISOR, states=(self._queue,))
         ((grant,),) = self._store.claim_together([claim])
         return granted(grant, state=self._state)
+
+
+def put_items(task: OneTask, setting: Setting) -> None:
+    """Have the items in the task's state log that the test begins with. Raises CannotTest when it has none."""
+    if setting.items is not None:
+        context = context_of(task.grant, supervisor=SUPERVISOR)
+        task.logs.put(task.grant, context, setting.items)
+
+
+def _log_of(state: StateRef) -> GrantLog:
+    """The state log of a state of which no graph says more."""
+    return GrantLog(
+        handler=state.state_log or BUILT_IN,
+        scope="element",
+        scope_id=SCOPES["element"],
+        place=state.name,
+        options={},
+        tenant="default",
+        app="default",
+    )
 
 
 def respond(store: MemoryStore, task: int, step: str, response: Response) -> None:
@@ -263,11 +301,13 @@ def _document(graph: Graph, state: StateRef) -> dict[str, Any]:
     document: dict[str, Any] = (
         whole if flow.workflow == graph.workflow else whole["workflows"][flow.workflow]
     )
+    kept = document["states"][found.name].get("state_log")
+    log: dict[str, Any] = {} if kept is None else {"state_log": kept}
     ways = [{"from": found.name, "to": END, "on": event} for event in found.emits]
     cut = {
         "stateous": whole["stateous"],
         "workflow": flow.workflow,
-        "states": {found.name: {"emits": list(found.emits)}},
+        "states": {found.name: {"emits": list(found.emits), **log}},
         "events": document["events"],
         "transitions": [{"from": START, "to": found.name}, *ways],
         "schemas": whole["schemas"],

@@ -27,12 +27,15 @@ from stateous.engine.commands import (
     Start,
 )
 from stateous.model.durations import parse_duration
+from stateous.model.items import ItemRecord
 from stateous.model.refusals import Refusal, TaskNotFound, TokenNotFound
 from stateous.model.wire.body import Body, read_body
 from stateous.testing.casting import Routines, casts_for
 from stateous.testing.crashes import Crashes
+from stateous.testing.engine_log import EngineLog
 from stateous.testing.graphs import AnyState, Source, graph_for, queue_of
 from stateous.testing.happenings import AnyEvent, spoken
+from stateous.testing.logs import Logs
 from stateous.testing.memory_store import MemoryStore
 from stateous.testing.one_task import LEASE_FOR, START_OF_TIME, Response, granted, respond
 from stateous.testing.problems import CannotTest, refuse_unknown
@@ -69,6 +72,8 @@ class Rehearsal:
         self._store = MemoryStore(self.graph, now=now, lease_for=_duration(lease_for))
         self._casts = casts_for(self.graph, routines, stubs or {})
         self._crashes = Crashes(self._store)
+        engine = EngineLog(self._store, decide=self._decide)
+        self._logs = Logs(now=lambda: self._store.now, engine=engine)
         self._running: Trial | None = None
         self._lock = RLock()  # a routine may start threads, and each may write notes
 
@@ -146,6 +151,11 @@ class Rehearsal:
     def tokens(self) -> list[RehearsedToken]:
         """All tokens, in the order in which they were started."""
         return [RehearsedToken(self._store, token) for token in self._store.tokens]
+
+    @property
+    def items(self) -> list[ItemRecord]:
+        """What the state logs keep, by scope, place, entity and item."""
+        return self._logs.records
 
     # -- time, work, and crashes --------------------------------------------------------------------
 
@@ -228,11 +238,14 @@ class Rehearsal:
             if not self._crashes.happens(self._crashes.before, grant):
                 routine = self._casts[grant.state].next_for(grant.token)
                 crashes = partial(self._crashes.at_step, grant)
-                return Trial(grant, routine, decide=self._decide, crashes=crashes)
+                log = self._logs.of(grant)
+                return Trial(grant, routine, decide=self._decide, log=log, crashes=crashes)
 
     def _end(self, trial: Trial, end: End) -> None:
         if not trial.crashed and not self._crashes.happens(self._crashes.after, trial.grant):
-            trial.report(end)
+            sent = trial.report(end)
+            if sent is not None and sent.kind != "waiting":
+                self._logs.ended(trial.grant.task)
 
     def _move_to(self, now: datetime) -> None:
         with self._lock:

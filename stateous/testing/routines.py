@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
 from datetime import timedelta
 from typing import Any, NamedTuple, TypedDict, Unpack, cast
@@ -12,6 +12,7 @@ import msgspec
 
 from stateous.client.documents import plain
 from stateous.model.durations import parse_duration
+from stateous.model.items import ItemRecord
 from stateous.model.marks import Occurrence, StateRef, states_of
 from stateous.testing.graphs import Source, graph_for, state_ref
 from stateous.testing.happenings import AnyEvent, Reported, occurrence
@@ -36,7 +37,7 @@ class Done(msgspec.Struct, frozen=True, kw_only=True):
 
     `error` is what the ledger would show, `raised` the exception itself. `context` is the token's after the
     outcome, `memory` that of the state. `notes` are in the order in which they were written. `steps` are the results of
-    steps and responses, `awaits` is the response that it waits for.
+    steps and responses, `awaits` is the response that it waits for. `items` are the records of its state log.
     """
 
     event: Reported | None
@@ -48,6 +49,7 @@ class Done(msgspec.Struct, frozen=True, kw_only=True):
     schedules: list[Scheduled]
     steps: dict[str, Any]
     awaits: str | None
+    items: list[ItemRecord]
     raised: BaseException | None
 
 
@@ -57,6 +59,7 @@ class Given(TypedDict, total=False):
     `context` and `memory` are values that JSON can hold; `context` may be an instance of its model.
     `steps` are what earlier attempts have done already, with its results. `responses` are the answers to what the routine
     asks for, a ResponseFailed or ResponseTimeout for none: it is run on with each of them until it waits for another.
+    `items` are the records that its state log has.
     `entered_by` is the event that brought the token here. `state` says which one is meant when the
     routine is marked for several, or for none. With a `workflow` (or its graph, or the path of its flow.py
     or graph file) payload, schedules and context are checked as the control plane checks them.
@@ -67,6 +70,7 @@ class Given(TypedDict, total=False):
     entered_by: AnyEvent | Occurrence | None
     steps: Mapping[str, object]
     responses: Mapping[str, object]
+    items: Iterable[ItemRecord]
     visit: int
     attempt: int
     token: str
@@ -109,19 +113,26 @@ class _Play:
 
     def next(self) -> Trial | None:
         if self._last is None:
-            return Trial(self._task.grant, self._routine, decide=self._task.decide)
+            return self._trial()
         trial, sent = self._last
         (*_, name) = sent.awaiting or ("",)
         response = self._responses.pop(name, None)
         if response is None:
             return None
         self._task.respond(name, response, trial, sent)
-        return Trial(self._task.grant, self._routine, decide=self._task.decide)
+        return self._trial()
+
+    def _trial(self) -> Trial:
+        task = self._task
+        log = task.logs.of(task.grant)
+        return Trial(task.grant, self._routine, decide=task.decide, log=log)
 
     def end(self, trial: Trial, end: End) -> None:
         sent = trial.report(end)
         if sent is None:
             raise AssertionError("a task that only this test knows was taken back")
+        if sent.kind != "waiting":
+            self._task.logs.ended(trial.grant.task)
         self._notes += trial.notes
         self._last = (trial, sent)
 
@@ -138,6 +149,7 @@ class _Play:
             schedules=[_scheduled(each) for each in sent.schedules],
             steps=trial.results,
             awaits=sent.awaiting[-1] if sent.awaiting else None,
+            items=self._task.logs.records,
             raised=trial.raised,
         )
 
@@ -161,6 +173,7 @@ def _task(function: Function, given: Given) -> tuple[OneTask, Routine]:
         visit=_number(given.get("visit", 1), "visit"),
         attempt=_number(given.get("attempt", 1), "attempt"),
         steps=_document(given.get("steps"), "steps"),
+        items=_records(given.get("items")),
     )
     task = free_task(state, setting) if graph is None else task_in_graph(graph, state, setting)
     return task, routine_for(function, state)
@@ -189,6 +202,15 @@ def _document(value: object, named: str) -> dict[str, Any]:
     if not isinstance(document, dict):
         raise CannotTest(f"the {named} is a {type(value).__name__}, and no object")
     return cast("dict[str, Any]", document)
+
+
+def _records(given: Iterable[ItemRecord] | None) -> list[ItemRecord] | None:
+    if given is None:
+        return None
+    records = list(given)
+    if not all(isinstance(record, ItemRecord) for record in records):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise CannotTest('items are given as records: items=[ItemRecord(item="INV-1")]')
+    return [msgspec.structs.replace(each, data=plain(each.data, each.item)) for each in records]
 
 
 def _number(value: int, named: str) -> int:

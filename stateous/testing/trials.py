@@ -16,19 +16,30 @@ from stateous.api.commands import memory_asked, note_asked, report_asked, step_a
 from stateous.client.answers import Checkpointed, Grant
 from stateous.engine import answers
 from stateous.engine.answers import Answer
-from stateous.engine.commands import Checkpoint, Note, Report, SetMemory
+from stateous.engine.commands import Checkpoint, Items, Note, Report, SetMemory
 from stateous.model.marks import Mark, StateRef
-from stateous.model.refusals import AttemptOver, BodyTooLarge, Refusal, TaskNotFound, TaskNotHeld
+from stateous.model.refusals import (
+    AttemptOver,
+    BodyTooLarge,
+    Refusal,
+    StateousError,
+    TaskNotFound,
+    TaskNotHeld,
+)
+from stateous.model.state_log_handlers import StateLogHandler
 from stateous.model.wire.body import LARGEST_BODY, Body, read_body
+from stateous.testing.logs import at_once
 from stateous.testing.problems import CannotTest
 from stateous_supervisor.attempt import Attempt, End
+from stateous_supervisor.item_asks import Ask
+from stateous_supervisor.log_answers import NullLog, asked_of, context_of
 from stateous_supervisor.outcome import failed_instead
 from stateous_supervisor.routine import BadRoutines, Routine, check_routine
 
 SUPERVISOR: Final = "testing"
 """Who holds the tasks that the kit works on."""
 
-Said = Note | SetMemory | Report | Checkpoint
+Said = Note | SetMemory | Report | Checkpoint | Items
 Decide = Callable[[Said], Answer | Refusal]
 """The control plane: it answers what an attempt says, or refuses it."""
 
@@ -37,7 +48,7 @@ Moment = Literal["before", "after"]
 
 _LOST: Final = (AttemptOver, TaskNotFound, TaskNotHeld)
 
-log: Final = logging.getLogger("stateous.testing")
+logger: Final = logging.getLogger("stateous.testing")
 
 
 class Crashed(BaseException):
@@ -59,7 +70,7 @@ class Sent(msgspec.Struct, frozen=True):
 class Trial:
     """A grant and its routine. First `run` or `run_async`, then `report` the end that it came to.
 
-    `notes` are the lines that were taken, `raised` is what the routine raised, if it did. `crashes` is asked whether it
+    `log` keeps the items of its state, if it has a state log. `notes` are the lines that were taken, `raised` is what the routine raised, if it did. `crashes` is asked whether it
     is killed at a step; then it is `crashed`, and there is nothing to report.
     """
 
@@ -69,6 +80,7 @@ class Trial:
         routine: Routine,
         *,
         decide: Decide,
+        log: StateLogHandler | None = None,
         crashes: Callable[[str, Moment], bool] = lambda _step, _moment: False,
     ) -> None:
         self.grant = grant
@@ -78,8 +90,15 @@ class Trial:
         self.crashed = False
         self._crashes = crashes
         self._attempt = Attempt(
-            grant, routine, name=SUPERVISOR, write=self._write, send=self._checkpoint
+            grant,
+            routine,
+            name=SUPERVISOR,
+            write=self._write,
+            send=self._checkpoint,
+            ask=self._ask,
         )
+        self._log = NullLog() if log is None else log
+        self._log_context = context_of(grant, supervisor=SUPERVISOR)
         self._decide = decide
         self._over = False
 
@@ -110,11 +129,11 @@ class Trial:
         """
         self._over = True
         if end.traceback is not None:
-            log.warning("%s: its routine raised\n%s", self._named, end.traceback)
+            logger.warning("%s: its routine raised\n%s", self._named, end.traceback)
         report, refusal = end.report, self._send(report_asked, end.report)
         if refusal is not None and not isinstance(refusal, _LOST):
             why = f"the control plane refused the report: {refusal.sentence}"
-            log.warning("%s: %s", self._named, why)
+            logger.warning("%s: %s", self._named, why)
             report = failed_instead(report, why) or report
             refusal = self._send(report_asked, report)
         return None if refusal is not None else msgspec.json.decode(report, type=Sent)
@@ -159,15 +178,25 @@ class Trial:
 
     def _write(self, kind: Literal["note", "memory"], body: bytes) -> None:
         if self._over:
-            # What stands beside it sends over HTTP, and is slow to load.
-            from stateous_supervisor.mailbox import AttemptEnded  # noqa: PLC0415
-
-            raise AttemptEnded(f"{self._named} is over for this attempt")
+            raise self._ended()
         refusal = self._send(note_asked if kind == "note" else memory_asked, body)
         if isinstance(refusal, _LOST):
             self._over = True
         elif refusal is not None:
-            log.warning("%s: the control plane refused a %s: %s", self._named, kind, refusal)
+            logger.warning("%s: the control plane refused a %s: %s", self._named, kind, refusal)
+
+    def _ask(self, ask: Ask, /) -> Any:
+        """Ask the state log. Raises what it refuses."""
+        if self._over:
+            raise self._ended()
+        asking = asked_of(self._log, self._log_context, ask, name="of this test")
+        return asking if self._routine.awaited else at_once(asking)
+
+    def _ended(self) -> StateousError:
+        # What stands beside it sends over HTTP, and is slow to load.
+        from stateous_supervisor.mailbox import AttemptEnded  # noqa: PLC0415
+
+        return AttemptEnded(f"{self._named} is over for this attempt")
 
     def _checkpoint(self, body: bytes, /, *, last: bool = False) -> Checkpointed:  # noqa: ARG002
         """Have a step written down. Raises Refusal, and Crashed when the test wants it so."""

@@ -11,10 +11,12 @@ from typing import Any, Final, cast
 import msgspec
 
 from stateous.client.answers import Grant
+from stateous.model.state_logs import BUILT_IN
 from stateous.model.wire.body import LARGEST_BODY
 from stateous_supervisor.ambience import Ambience
 from stateous_supervisor.context import RunContext, Write
 from stateous_supervisor.flow import Flow, Stopped, Suspended
+from stateous_supervisor.items import AskItems, RunItems
 from stateous_supervisor.outcome import (
     LONGEST_TRACEBACK,
     Failed,
@@ -57,13 +59,15 @@ class Attempt:
         name: str,
         write: Write,
         send: Send,
+        ask: AskItems,
         warn: Callable[[str], None] = lambda _sentence: None,
     ) -> None:
         self.routine = routine
         self.ambience = Ambience(routine.propagators, captured=grant.ambient, warn=warn)
         self._flow = Flow(grant, supervisor=name)
         self.steps = Steps(self._flow, awaited=routine.awaited, send=send)
-        self.context = RunContext(grant, write=write, steps=self.steps)
+        items = RunItems(ask, awaited=routine.awaited)
+        self.context = RunContext(grant, write=write, steps=self.steps, items=items)
         self._name = name
 
     @property
@@ -127,17 +131,39 @@ class Attempt:
         )
 
 
-def unreadable(grant: Grant, *, name: str) -> End | None:
-    """The end of an attempt that must not begin: what earlier ones have done is not to be read here."""
+def cannot_begin(grant: Grant, routine: Routine, *, name: str) -> End | None:
+    """The end of an attempt that must not begin: what was done before could not be told here, and would be done again."""
+    why = _unreadable(grant) or _without_its_log(grant, routine)
+    if why is None:
+        return None
+    body = report_body(why, context={}, schedules=[], attempt=grant.attempt, supervisor=name)
+    return End(body)
+
+
+def _unreadable(grant: Grant) -> Failed | None:
     if grant.flow is None or not grant.flow.unreadable:
         return None
-    failed = Failed(
+    return Failed(
         f"the flow of task {grant.task} is kept in a form that is not known here "
         f"({grant.flow.schemaVersion}): the control plane that wrote it was a newer one",
         final=True,
     )
-    body = report_body(failed, context={}, schedules=[], attempt=grant.attempt, supervisor=name)
-    return End(body)
+
+
+def _without_its_log(grant: Grant, routine: Routine) -> Failed | None:
+    granted = None if grant.stateLog is None else grant.stateLog.handler
+    wanted = routine.state.state_log
+    if wanted is not None and granted != wanted:
+        kept = "no state log" if granted is None else f"one that the handler {granted!r} keeps"
+        return Failed(
+            f"contract.py says that the state {grant.state!r} has a state log that the handler {wanted!r} keeps, "
+            f"and the control plane knows of {kept}"
+        )
+    if granted not in (None, BUILT_IN) and routine.log is None:
+        return Failed(
+            f"the state log of the state {grant.state!r} is kept by the handler {granted!r}, which is not registered here"
+        )
+    return None
 
 
 def _is_only(problem: BaseException, kind: type[BaseException]) -> bool:

@@ -24,6 +24,13 @@ from stateous_supervisor.folder import (
 )
 from stateous_supervisor.link import GaveUp, Link
 from stateous_supervisor.log import Log, LogFormat, open_log
+from stateous_supervisor.log_handlers import (
+    check_handlers,
+    close_handlers,
+    find_handlers,
+    make_handlers,
+    with_logs,
+)
 from stateous_supervisor.loop import CANCEL_FOR, Supervisor
 from stateous_supervisor.outbox import Outbox
 from stateous_supervisor.routines import find_routines
@@ -127,6 +134,9 @@ async def _supervise(
             try:
                 with stop.interrupts():  # what is imported may take its time, and take the signals
                     routines = find_routines(settings.folder)
+                    found = find_handlers(settings.folder)
+                    check_handlers(routines.values(), found)
+                    logs = make_handlers(found)
             except Interrupted:
                 return 0
             for doubt in doubts(routines.values()):
@@ -135,13 +145,16 @@ async def _supervise(
                 link,
                 outbox,
                 settings=settings,
-                routines=routines,
+                routines=with_logs(routines, logs),
                 check=check,
                 stop=stop,
                 log=log,
             )
             output.shows(lambda: supervisor.runs)
-            return await supervisor.run()
+            try:
+                return await supervisor.run()
+            finally:
+                await close_handlers(logs.values())
     finally:
         stop.ignore()
         await _cancel_the_rest()

@@ -12,6 +12,7 @@ from stateous.client.documents import NotJson, plain
 from stateous.model.durations import LONGEST, parse_duration
 from stateous.model.marks import Event, Occurrence
 from stateous.model.wire.body import holds_nul
+from stateous_supervisor.items import RunItems
 from stateous_supervisor.outcome import clean, payload_of
 from stateous_supervisor.steps import Steps
 
@@ -69,13 +70,14 @@ class Memory(MutableMapping[str, Any]):
 class RunContext:
     """One routine's view of its token. `changes` and `schedules` go out with the report."""
 
-    def __init__(self, grant: Grant, *, write: Write, steps: Steps) -> None:
+    def __init__(self, grant: Grant, *, write: Write, steps: Steps, items: RunItems) -> None:
         self.token = grant.token
         self.task = grant.task
         self.state = grant.state
         self.visit = grant.visit
         self.attempt = grant.attempt
         self.entered_by = Occurrence(grant.entered_by.name, grant.entered_by.payload)
+        self.items = items
         self.memory = Memory(grant.memory, attempt=grant.attempt, write=write)
         self.changes: dict[str, Any] = {}
         self.schedules: list[dict[str, Any]] = []

@@ -46,6 +46,18 @@ class Accepted(msgspec.Struct, frozen=True, tag=True):
     correlation: str | None
 
 
+class Asked(msgspec.Struct, frozen=True, tag=True):
+    """From the process: the state log is asked, as JSON; it waits for the answer."""
+
+    ask: bytes
+
+
+class Told(msgspec.Struct, frozen=True, tag=True):
+    """To the process: what the state log answers, as JSON."""
+
+    answer: bytes
+
+
 class Kept(msgspec.Struct, frozen=True, tag=True):
     """To the process: what it wrote is on the disk."""
 
@@ -71,7 +83,7 @@ class Ended(msgspec.Struct, frozen=True, tag=True):
     traceback: str | None
 
 
-Frame = Job | Written | Stepped | Accepted | Kept | Refused | Warned | Ended
+Frame = Job | Written | Stepped | Asked | Accepted | Told | Kept | Refused | Warned | Ended
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(Frame).decode

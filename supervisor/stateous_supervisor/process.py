@@ -23,6 +23,7 @@ from stateous_supervisor.attempt import Attempt, End
 from stateous_supervisor.context import Write
 from stateous_supervisor.frames import (
     Accepted,
+    Asked,
     Channel,
     Ended,
     Frame,
@@ -30,10 +31,14 @@ from stateous_supervisor.frames import (
     Kept,
     Refused,
     Stepped,
+    Told,
     Warned,
     Written,
 )
+from stateous_supervisor.item_asks import HandlerFailed, read_ask, write_answer
+from stateous_supervisor.items import AskItems
 from stateous_supervisor.keeper import GRACE
+from stateous_supervisor.outcome import failure_of
 
 _COMMAND: Final = (sys.executable, "-P", "-m", "stateous_supervisor.isolated")
 
@@ -48,7 +53,7 @@ class InProcess:
     """A routine with `isolate=True`: a process of its own, which is really ended when it is stopped.
 
     A thread waits on it; `write` puts what the routine writes into the outbox, `send` waits until the control
-    plane has written a step down, `warn` is told what is said for the log.
+    plane has written a step down, `ask` for what the state log answers, `warn` is told what is said for the log.
     """
 
     stopping = "ending its process"
@@ -60,9 +65,11 @@ class InProcess:
         name: str,
         write: Write,
         send: WaitingSend,
+        ask: AskItems,
         warn: Callable[[str], None],
     ) -> None:
         self._grant = grant
+        self._ask = ask
         self._warn = warn
         self._name = name
         self._write = write
@@ -136,6 +143,8 @@ class InProcess:
                     channel.send(self._accepted(body, last=last))
                 case Warned(sentence):
                     self._warn(sentence)
+                case Asked(ask):
+                    channel.send(self._told(ask))
                 case Ended(report, traceback):
                     return End(report, traceback)
                 case _:
@@ -154,6 +163,14 @@ class InProcess:
         except StateousError as problem:
             return _refused(problem)
         return Accepted(done.revision, done.correlation)
+
+    def _told(self, asked: bytes) -> Frame:
+        try:
+            return Told(write_answer(self._ask(read_ask(asked))))
+        except StateousError as problem:
+            return _refused(problem)
+        except Exception as problem:  # noqa: BLE001 - a handler is the user's, and its errors may be any
+            return _refused(HandlerFailed(failure_of(problem).error))
 
 
 def _refused(problem: StateousError) -> Refused:

@@ -12,6 +12,7 @@ import msgspec
 from stateous.model.ambient import ContextPropagator
 from stateous.model.marks import Mark, StateRef, marks_of
 from stateous.model.refusals import StateousError
+from stateous.model.state_log_handlers import StateLogHandler
 
 
 class BadRoutines(StateousError):
@@ -21,8 +22,9 @@ class BadRoutines(StateousError):
 class Routine(msgspec.Struct, frozen=True, kw_only=True):
     """A function for a state.
 
-    `awaited` ones run on the loop, the others in a thread each; with `isolate` each run is a process.
-    `propagators` put back what surrounded the start of a token around each run.
+    `awaited` ones run on the loop, the others in a thread each; with `isolate` each run is a process. `propagators` put
+    back what surrounded the start of a token around each run. `log` keeps the state log of the state, if a handler of
+    the folder does.
     """
 
     state: StateRef
@@ -31,6 +33,7 @@ class Routine(msgspec.Struct, frozen=True, kw_only=True):
     file: Path
     isolate: bool = False
     propagators: tuple[ContextPropagator, ...] = ()
+    log: StateLogHandler | None = None
 
     @property
     def where(self) -> str:

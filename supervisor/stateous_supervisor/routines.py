@@ -28,9 +28,7 @@ def find_routines(folder: Path) -> dict[str, Routine]:
     sys.path.insert(0, str(folder))
     importlib.invalidate_caches()
     found: dict[str, Routine] = {}
-    for file in sorted(folder.glob("*.py")):
-        if any(file.match(pattern) for pattern in TESTS):
-            continue
+    for file in files_of(folder):
         for routine in _routines_of(file):
             other = found.setdefault(routine.state.name, routine)
             # Files import each other's routines; only another function is a second routine.
@@ -44,6 +42,15 @@ def find_routines(folder: Path) -> dict[str, Routine]:
         )
     propagators = find_propagators(folder)
     return {state: replace(routine, propagators=propagators) for state, routine in found.items()}
+
+
+def files_of(folder: Path) -> list[Path]:
+    """The Python files of a folder that a supervisor imports, in the order of their names."""
+    return [
+        file
+        for file in sorted(folder.resolve().glob("*.py"))
+        if not any(file.match(pattern) for pattern in TESTS)
+    ]
 
 
 def load_routine(file: Path, state: str) -> Routine:

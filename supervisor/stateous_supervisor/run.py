@@ -5,19 +5,24 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from time import monotonic
-from typing import Literal
+from typing import Final, Literal
 
 from stateous.client.answers import Grant
 from stateous.model.refusals import Refusal
-from stateous_supervisor.attempt import Attempt, End, unreadable
+from stateous_supervisor.attempt import Attempt, End, cannot_begin
 from stateous_supervisor.checkpoints import Checkpoints
 from stateous_supervisor.fates import Fate
+from stateous_supervisor.item_desk import ItemDesk
 from stateous_supervisor.link import Link
 from stateous_supervisor.log import Log
 from stateous_supervisor.mailbox import Mailbox
+from stateous_supervisor.outcome import failure_of, read_report
 from stateous_supervisor.process import InProcess
 from stateous_supervisor.routine import Routine
 from stateous_supervisor.ways import InThread, OnLoop, Way
+
+FREED_WITHIN: Final = 10.0
+"""Seconds in which a handler of the folder may end the locks that an attempt left open."""
 
 
 class Run:
@@ -54,15 +59,29 @@ class Run:
         self._log = log
         self._name = name
         self._steps = Checkpoints(grant.task, link=link, lost=self.lose, stale=self._say_stale)
-        waiting = self._steps.send_and_wait
-        send = self._steps.send if routine.awaited and not routine.isolate else waiting
+        self._items = ItemDesk(
+            grant, supervisor=name, handler=routine.log, link=link, lost=self.lose
+        )
+        waiting, asking = self._steps.send_and_wait, self._items.ask_and_wait
+        is_here = routine.awaited and not routine.isolate
         self._attempt = Attempt(
-            grant, routine, name=name, write=self._write, send=send, warn=self._say_ambient
+            grant,
+            routine,
+            name=name,
+            write=self._write,
+            send=self._steps.send if is_here else waiting,
+            ask=self._items.ask if is_here else asking,
+            warn=self._say_ambient,
         )
         self._way: Way
         if routine.isolate:
             self._way = InProcess(
-                grant, name=name, write=self._write, send=waiting, warn=self._say_ambient
+                grant,
+                name=name,
+                write=self._write,
+                send=waiting,
+                ask=asking,
+                warn=self._say_ambient,
             )
         else:
             self._way = OnLoop() if routine.awaited else InThread()
@@ -80,18 +99,40 @@ class Run:
         self.lost = True
         self._mailbox.drop()
         self._say_lost(self._way.stopping)
-        self._steps.close()
+        self._close()
         self._way.stop()
 
     def stop(self) -> asyncio.Future[End] | None:
         """End the routine for good, as far as that is possible; it is not reported. What to wait for, if anything."""
         self._stopped = True
-        self._steps.close()
+        self._close()
         return self._ending if self._way.stop() and not self._ending.done() else None
 
     def _routine_ended(self, ending: asyncio.Future[End]) -> None:
         self.running = False
-        self._steps.close()
+        self._close()
+        if self.lost or self._stopped or not self._items.has_open or self._waits(ending):
+            self._finish(ending)
+            return
+        # Before the report: who comes after it finds the items free.
+        self._freeing = asyncio.create_task(self._free_items(), name=f"{self._named}: its items")
+        self._freeing.add_done_callback(lambda _: self._finish(ending))
+
+    def _waits(self, ending: asyncio.Future[End]) -> bool:
+        return not ending.cancelled() and read_report(ending.result().report).kind == "waiting"
+
+    async def _free_items(self) -> None:
+        try:
+            async with asyncio.timeout(FREED_WITHIN):
+                await self._items.end()
+        except Exception as problem:  # noqa: BLE001 - a handler is the user's, and may raise anything
+            self._log.warning(
+                f"{self._named}: its items stay locked until their time is over: {failure_of(problem).error}",
+                kind="items.locked",
+                **self._fields,
+            )
+
+    def _finish(self, ending: asyncio.Future[End]) -> None:
         problem: Exception | None = None
         try:
             if not self.lost and not self._stopped and self._mailbox.fate is not Fate.LOST:
@@ -107,6 +148,10 @@ class Run:
             self._say_raised(end.traceback)
         self._mailbox.write("report", end.report)
 
+    def _close(self) -> None:
+        self._steps.close()
+        self._items.close()
+
     def _delivered(self, ended: asyncio.Future[Fate]) -> None:
         if ended.result() is Fate.LOST:
             if not self.running and not self._mailbox.is_answered:
@@ -119,7 +164,7 @@ class Run:
     def _begin(self) -> asyncio.Future[End]:
         ended: asyncio.Future[End] = asyncio.get_running_loop().create_future()
         try:
-            end = unreadable(self.grant, name=self._name)
+            end = cannot_begin(self.grant, self._attempt.routine, name=self._name)
             if end is None:
                 return self._way.begin(self._attempt, name=self._named)
         except Exception as problem:  # noqa: BLE001 - such as no thread that can be started

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 from stateous.client.answers import Checkpointed
 from stateous.model.refusals import StateousError
+from stateous_supervisor.courses import follow, follow_async
 from stateous_supervisor.flow import BadStep, Course, Do, Flow, Tell
 
 
@@ -29,7 +30,11 @@ class Steps:
 
     def __init__(self, flow: Flow, *, awaited: bool, send: Send) -> None:
         self._flow = flow
-        self._follow: Callable[[Course, Send], Any] = _follow_async if awaited else _follow
+        self._follow: Callable[[Course], Any]
+        if awaited:
+            self._follow = partial(follow_async, done=_awaiting(send))
+        else:
+            self._follow = partial(follow, done=_waiting(send))
         self._send = send
 
     def step(
@@ -41,7 +46,7 @@ class Steps:
         kind: Any,
     ) -> Any:
         course = self._flow.step(name, partial(_check(call, name), *args, **more), kind=kind)
-        return self._follow(course, self._send)
+        return self._follow(course)
 
     def respond(
         self,
@@ -61,7 +66,7 @@ class Steps:
             kind=kind,
             on_lost=on_lost,
         )
-        return self._follow(course, self._send)
+        return self._follow(course)
 
     def fault(self, problem: BaseException) -> None:
         """Write down, if it can be done now, that the step that `problem` came of has faulted."""
@@ -89,42 +94,21 @@ def _check(call: object, name: object) -> Callable[..., Any]:
     return call
 
 
-def _follow(course: Course, send: Send) -> Any:
-    """Follow a course to its end, here and now."""
-    asked = course.send
-    value: Any = None
-    try:
-        while True:
-            wanted = asked(value)
-            try:
-                value, asked = _done(wanted, send), course.send
-            except BaseException as problem:  # noqa: BLE001 - it is thrown on
-                value, asked = problem, course.throw
-    except StopIteration as end:
-        return end.value
+def _waiting(send: Send) -> Callable[[Do | Tell], Any]:
+    """What is done of a course in a `def` routine, where nothing can be awaited."""
+
+    def done(wanted: Do | Tell) -> Any:
+        if isinstance(wanted, Tell):
+            return send(wanted.body)
+        result = wanted.call()
+        if isawaitable(result):
+            if iscoroutine(result):
+                result.close()
+            raise BadStep("a step of a def routine cannot await: make the routine an async def")
+        return result
+
+    return done
 
 
-def _done(wanted: Do | Tell, send: Send) -> Any:
-    if isinstance(wanted, Tell):
-        return send(wanted.body)
-    result = wanted.call()
-    if isawaitable(result):
-        if iscoroutine(result):
-            result.close()
-        raise BadStep("a step of a def routine cannot await: make the routine an async def")
-    return result
-
-
-async def _follow_async(course: Course, send: Send) -> Any:
-    asked = course.send
-    value: Any = None
-    try:
-        while True:
-            wanted = asked(value)
-            try:
-                done: Any = wanted.call() if isinstance(wanted, Do) else send(wanted.body)
-                value, asked = (await done if isawaitable(done) else done), course.send
-            except BaseException as problem:  # noqa: BLE001 - it is thrown on
-                value, asked = problem, course.throw
-    except StopIteration as end:
-        return end.value
+def _awaiting(send: Send) -> Callable[[Do | Tell], Any]:
+    return lambda wanted: wanted.call() if isinstance(wanted, Do) else send(wanted.body)

@@ -12,7 +12,7 @@ from inspect import isawaitable
 from pathlib import Path
 from threading import Lock
 from types import FrameType
-from typing import Literal, NoReturn
+from typing import Any, Literal, NoReturn
 
 import msgspec
 
@@ -22,6 +22,7 @@ from stateous_supervisor.attempt import Attempt, End
 from stateous_supervisor.context import RunContext
 from stateous_supervisor.frames import (
     Accepted,
+    Asked,
     Channel,
     Ended,
     Frame,
@@ -29,9 +30,11 @@ from stateous_supervisor.frames import (
     Kept,
     Refused,
     Stepped,
+    Told,
     Warned,
     Written,
 )
+from stateous_supervisor.item_asks import Ask, read_answer, write_ask
 from stateous_supervisor.outcome import Failed, clean, failure_of, report_body
 from stateous_supervisor.routine import Routine
 from stateous_supervisor.routines import load_routine
@@ -70,7 +73,13 @@ def _run(job: Job, desk: _Desk) -> tuple[End, Callable[[], None]]:
         )
         return End(body), _nothing
     attempt = Attempt(
-        grant, routine, name=job.name, write=desk.write, send=desk.send, warn=desk.warn
+        grant,
+        routine,
+        name=job.name,
+        write=desk.write,
+        send=desk.send,
+        ask=desk.ask,
+        warn=desk.warn,
     )
     if not routine.awaited:
         return attempt.run(routine.function), _nothing
@@ -96,26 +105,33 @@ class _Desk:
 
     def write(self, kind: Literal["note", "memory"], body: bytes) -> None:
         """Return when it is on the disk. Raises what the supervisor raised, or SupervisorGone."""
-        answer = self._ask(Written(kind, body))
+        answer = self._exchange(Written(kind, body))
         if not isinstance(answer, Kept):
             raise SupervisorGone(f"the supervisor answered {type(answer).__name__}")
 
     def send(self, body: bytes, /, *, last: bool = False) -> Checkpointed:
         """Return when the control plane has written the step down. Raises as `write` does, and its refusals."""
-        answer = self._ask(Stepped(body, last))
+        answer = self._exchange(Stepped(body, last))
         if not isinstance(answer, Accepted):
             raise SupervisorGone(f"the supervisor answered {type(answer).__name__}")
         return Checkpointed(answer.revision, answer.correlation)
+
+    def ask(self, ask: Ask, /) -> Any:
+        """Return what the state log answers. Raises as `write` does, and what it refuses."""
+        answer = self._exchange(Asked(write_ask(ask)))
+        if not isinstance(answer, Told):
+            raise SupervisorGone(f"the supervisor answered {type(answer).__name__}")
+        return read_answer(ask.call, answer.answer)
 
     def warn(self, sentence: str) -> None:
         """Have a sentence put into the supervisor's log, if it still listens."""
         with self._order, suppress(EOFError):
             if self._in_step:
-                self._in_step = False  # as in `_ask`
+                self._in_step = False  # as in `_exchange`
                 self._channel.send(Warned(clean(sentence)))
                 self._in_step = True
 
-    def _ask(self, frame: Frame) -> Frame:
+    def _exchange(self, frame: Frame) -> Frame:
         with self._order:
             if not self._in_step:
                 raise SupervisorGone("this process is being ended")

@@ -213,3 +213,12 @@ def test_a_model_may_contain_itself_and_be_no_object(
         assert it.Node.model_validate({"next": {"next": None}}).next.next is None
     assert (it.Loop, it.Left, it.Right) == (list[Any], list[dict[str, Any]], dict[str, Any])
     it.Empty()
+
+
+def test_a_state_says_who_keeps_its_state_log(monkeypatch: pytest.MonkeyPatch) -> None:
+    states = graph_with({})["states"]
+    states["draft"]["state_log"] = {}
+    states["review"]["state_log"] = {"handler": "redis"}
+    found = contract_module(graph_with({}, states=states), monkeypatch).states
+    assert (found.draft.state_log, found.review.state_log) == ("built-in", "redis")
+    assert contract_module(GRAPH, monkeypatch).states.draft.state_log is None

@@ -13,6 +13,8 @@ from stateous.client.answers import Grant, Occurred
 from stateous.client.documents import NotJson
 from stateous_supervisor.context import RunContext
 from stateous_supervisor.flow import Flow
+from stateous_supervisor.item_asks import Ask
+from stateous_supervisor.items import RunItems
 from stateous_supervisor.steps import Steps
 
 
@@ -46,7 +48,12 @@ def ctx(written: Written) -> RunContext:
         grant,
         write=lambda kind, body: written.append((kind, json.loads(body))),
         steps=steps,
+        items=RunItems(no_state_log, awaited=False),
     )
+
+
+def no_state_log(ask: Ask, /) -> NoReturn:
+    raise AssertionError(ask)
 
 
 def no_control_plane(body: bytes, /, *, last: bool = False) -> NoReturn:

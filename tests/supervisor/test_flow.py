@@ -16,8 +16,9 @@ import pytest
 from stateous import FlowFailed, ResponseFailed, ResponseTimeout
 from stateous.client.answers import Checkpointed, Grant, GrantFlow, GrantStep, Occurred
 from stateous.model.refusals import AttemptOver, FlowUnreadable, StaleRevision
-from stateous_supervisor.attempt import Attempt, End, unreadable
+from stateous_supervisor.attempt import Attempt, End, cannot_begin
 from stateous_supervisor.flow import BadStep
+from stateous_supervisor.item_asks import Ask
 from stateous_supervisor.routine import Routine
 from stateous_supervisor.typed import Mistyped
 from tests.supervisor.running import STATES, submitted
@@ -77,14 +78,22 @@ def _grant(flow: GrantFlow | None) -> Grant:
 def attempt(
     plane: Plane, granted: Grant, function: Callable[[Any], Any], *, awaited: bool = False
 ) -> Attempt:
-    routine = Routine(
-        state=STATES["draft"], function=function, awaited=awaited, file=Path("routines.py")
-    )
-    return Attempt(granted, routine, name="box", write=_written, send=plane)
+    routine = _routine(function, awaited=awaited)
+    return Attempt(granted, routine, name="box", write=_written, send=plane, ask=_asked)
 
 
 def _written(kind: str, body: bytes) -> None:
     """Nobody reads what is not a step."""
+
+
+def _routine(function: Callable[[Any], Any], *, awaited: bool = False) -> Routine:
+    return Routine(
+        state=STATES["draft"], function=function, awaited=awaited, file=Path("routines.py")
+    )
+
+
+def _asked(ask: Ask, /) -> Any:
+    raise AssertionError(ask)
 
 
 def run(plane: Plane, granted: Grant, function: Callable[[Any], Any]) -> dict[str, Any]:
@@ -429,10 +438,12 @@ def test_a_flow_that_cannot_be_read_fails_for_good(plane: Plane) -> None:
     ended = run(plane, grant(), lambda ctx: ctx.step("a", int))
     assert (ended["error"], ended["final"]) == ("FlowFailed: kept in form 2", True)
 
-    end = unreadable(_grant(GrantFlow(unreadable=True, schemaVersion=2)), name="box")
+    end = cannot_begin(
+        _grant(GrantFlow(unreadable=True, schemaVersion=2)), _routine(print), name="box"
+    )
     assert end is not None
     assert report(end)["final"] is True
-    assert unreadable(grant(), name="box") is None
+    assert cannot_begin(grant(), _routine(print), name="box") is None
 
 
 def test_nobody_is_asked_when_the_time_was_over_before_we_were_told(plane: Plane) -> None:

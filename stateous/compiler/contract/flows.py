@@ -48,8 +48,10 @@ def _states(graph: Graph, flow: Flow, within: str) -> str:
     lines = ["class states:"]
     for state in map(flow.states.__getitem__, names):
         queue = written_value(graph.queue(flow.workflow, state.name))
+        log = None if state.state_log is None else written_value(state.state_log.handler)
         if not state.emits:
-            lines.append(f"    {names[state.name]} = stateous.StateRef({queue})")
+            more = "" if log is None else f", state_log={log}"
+            lines.append(f"    {names[state.name]} = stateous.StateRef({queue}{more})")
             continue
         kinds = " | ".join(f"{within}events.{events[event]}" for event in state.emits)
         emits = "".join(f"{written_value(event)}, " for event in state.emits)
@@ -59,6 +61,7 @@ def _states(graph: Graph, flow: Flow, within: str) -> str:
             f"        {queue},",
             f"        emits=({emits}),",
             f"        answers=lambda: _answers({within}events),",
+            *([] if log is None else [f"        state_log={log},"]),
             "    )",
         ]
     return "\n".join(lines if names else [*lines, "    pass"])

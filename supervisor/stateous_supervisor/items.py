@@ -1,0 +1,280 @@
+"""`ctx.items` of one attempt: what `stateous.model.items.Items` promises, on a loop or in a thread."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Coroutine, Generator
+from contextlib import suppress
+from functools import partial
+from inspect import isawaitable, iscoroutine
+from types import TracebackType
+from typing import Any, Literal, NoReturn, Protocol, Self
+
+from stateous.client.documents import NotJson
+from stateous.model.items import (
+    Acquired,
+    BadItem,
+    ItemOutcome,
+    ItemStatus,
+    Named,
+    NamedWithData,
+    Skipped,
+)
+from stateous_supervisor.courses import follow, follow_async
+from stateous_supervisor.item_asks import (
+    Ask,
+    ItemCallName,
+    Row,
+    data_of,
+    listing_of,
+    parts_of,
+    rows_of,
+)
+from stateous_supervisor.outcome import failure_of
+
+Wish = Callable[[], Any]
+Course = Generator[Wish, Any, Any]
+
+
+class AskItems(Protocol):
+    """Asks the state log, and raises what it refuses. What can be awaited is for `async def` routines only."""
+
+    def __call__(self, ask: Ask, /) -> Any | Awaitable[Any]: ...
+
+
+class RunItems:
+    """What it returns is to be awaited if the routine is `awaited`."""
+
+    def __init__(self, ask: AskItems, *, awaited: bool) -> None:
+        self.is_awaited = awaited
+        self._ask = ask
+
+    def exists(self, item: Named, entity: str = "") -> Any:
+        return self.do(self._each("exists", item, entity))
+
+    def acquire(self, item: Named, entity: str = "", *, detail: bool = False) -> Any:
+        return self.do(self._acquire(item, entity, detail=detail))
+
+    def set(
+        self,
+        item: NamedWithData,
+        entity: str = "",
+        status: Literal["processed", "skipped", "failed"] = "processed",
+        data: object = None,
+        *,
+        reason: str | None = None,
+    ) -> Any:
+        if status is None:  # pyright: ignore[reportUnnecessaryComparison] - what no call may say
+            raise BadItem("an item becomes processed, skipped or failed")
+        return self.do(self._each("set", item, entity, status=status, data=data, reason=reason))
+
+    def release_as_failed(self, item: Named, entity: str = "", error: str = "") -> Any:
+        return self.do(self._each("release", item, entity, reason=error))
+
+    def upsert(self, item: NamedWithData, entity: str = "", data: object = None) -> Any:
+        return self.do(self._each("upsert", item, entity, data=data))
+
+    def get(self, item: Named, entity: str = "") -> Any:
+        return self.do(self._each("get", item, entity))
+
+    def list(
+        self, entity: str | None = None, *, status: ItemStatus | None = None, limit: int = 100
+    ) -> Any:
+        return self.do(self._list(entity, status, limit))
+
+    def once(self, item: str, entity: str = "") -> Once:
+        return Once(self, item, entity)
+
+    def run(
+        self, item: str, entity: str, fn: Callable[..., Any], /, *args: Any, **kwargs: Any
+    ) -> Any:
+        if iscoroutine(fn):
+            fn.close()  # nobody awaits it any more, and Python would warn of it
+        if not callable(fn):
+            raise BadItem(f"run needs a function for {item!r:.140}, and not what it returned")
+        return self.do(self._run(Once(self, item, entity), partial(fn, *args, **kwargs)))
+
+    # -- courses -------------------------------------------------------------------------------------
+
+    def do(self, course: Course) -> Any:
+        """Follow a course: its result, or what is to be awaited for it."""
+        if self.is_awaited:
+            return Pending(follow_async(course, _called))
+        return follow(course, _called_now)
+
+    def _each(self, call: ItemCallName, item: object, entity: object, **more: Any) -> Course:
+        rows, several = rows_of(item, entity, **more)
+        answers = yield from self._asked(call, rows)
+        return answers if several or answers is None else answers[0]
+
+    def _acquire(self, item: object, entity: object, *, detail: bool) -> Course:
+        rows, several = rows_of(item, entity)
+        answers: list[Acquired] = yield from self._asked("acquire", rows)
+        told: list[Any] = answers if detail else [bool(each) for each in answers]
+        return told if several else told[0]
+
+    def _asked(self, call: ItemCallName, rows: tuple[Row, ...]) -> Course:
+        if call in ("set", "release", "upsert"):
+            for part in parts_of(rows):
+                yield partial(self._ask, Ask(call, part))
+            return None
+        answers: list[Any] = []
+        for part in parts_of(rows):
+            answers += yield partial(self._ask, Ask(call, part))
+        return answers
+
+    def _list(self, entity: object, status: object, limit: object) -> Course:
+        listing = listing_of(entity, status, limit)
+        return (yield partial(self._ask, Ask("list", listing=listing)))
+
+    def _run(self, once: Once, call: Callable[[], Any]) -> Course:
+        yield from once.begin()
+        if not once.acquired:
+            return once.skipped()
+        try:
+            once.result = yield call
+        except BaseException as problem:
+            yield from once.end(problem)
+            raise
+        yield from once.end(None)
+        return once.result
+
+
+class Once:
+    """An item in a `with` or `async with` block, and what `run` does with it."""
+
+    def __init__(self, items: RunItems, item: str, entity: str) -> None:
+        self.result: Any = None
+        self._items = items
+        self._item = item
+        self._entity = entity
+        self._acquired: Acquired | None = None
+
+    @property
+    def outcome(self) -> ItemOutcome:
+        return self._told.outcome
+
+    @property
+    def acquired(self) -> bool:
+        return bool(self._told)
+
+    @property
+    def data(self) -> Any:
+        return self._told.data
+
+    @property
+    def until(self) -> Any:
+        return self._told.until
+
+    @property
+    def reason(self) -> str | None:
+        return self._told.reason
+
+    @property
+    def _told(self) -> Acquired:
+        if self._acquired is None:
+            raise BadItem(f"the block of the item {self._item!r:.140} has not begun")
+        return self._acquired
+
+    def begin(self) -> Course:
+        if not isinstance(self._item, str):  # pyright: ignore[reportUnnecessaryIsInstance] - a user's item
+            raise BadItem("once and run are about one item, which a text names")
+        self._acquired = yield from self._items._acquire(self._item, self._entity, detail=True)  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
+
+    def end(self, problem: BaseException | None) -> Course:
+        """Say what became of it. What is no Exception leaves the lock to the attempt, which ends or goes on later."""
+        if not self.acquired or not (problem is None or isinstance(problem, Exception)):
+            return
+        if problem is not None:
+            with suppress(Exception):  # what the block raised goes on
+                yield from self._say("release", reason=failure_of(problem).error)
+            return
+        try:
+            data = None if self.result is None else data_of(self.result, self._item)
+        except (NotJson, BadItem):
+            # The work is done all the same, and must not be done again.
+            yield from self._say("set", status="processed")
+            raise
+        yield from self._say("set", status="processed", data=data)
+
+    def skipped(self) -> Skipped:
+        told = self._told
+        named = f"{self._entity} {self._item}".lstrip()
+        if told.outcome == "busy":
+            return Skipped(reason=f"{named} is being worked on", outcome="busy")
+        why = "" if told.reason is None else f": {told.reason}"
+        return Skipped(
+            reason=f"{named} was {told.status or 'processed'} before{why}",
+            outcome="done",
+            data=told.data,
+        )
+
+    def _say(self, call: ItemCallName, **more: Any) -> Course:
+        return self._items._each(call, self._item, self._entity, **more)  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
+
+    # -- blocks --------------------------------------------------------------------------------------
+
+    def __enter__(self) -> Self:
+        if self._items.is_awaited:
+            raise TypeError("an async def routine writes: async with ctx.items.once(...)")
+        self._items.do(self.begin())
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        problem: BaseException | None,
+        trace: TracebackType | None,
+        /,
+    ) -> None:
+        self._items.do(self.end(problem))
+
+    async def __aenter__(self) -> Self:
+        if not self._items.is_awaited:
+            raise TypeError("a def routine writes: with ctx.items.once(...)")
+        await self._items.do(self.begin())
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        problem: BaseException | None,
+        trace: TracebackType | None,
+        /,
+    ) -> None:
+        await self._items.do(self.end(problem))
+
+
+class Pending(Coroutine[Any, Any, Any]):
+    """A coroutine that cannot be taken for its answer: `if ctx.items.exists(…)` without an await would always hold."""
+
+    def __init__(self, coroutine: Coroutine[Any, Any, Any]) -> None:
+        self._coroutine = coroutine
+
+    def __bool__(self) -> NoReturn:
+        self.close()
+        raise TypeError("an async def routine awaits it: if await ctx.items.exists(...)")
+
+    def __await__(self) -> Generator[Any, Any, Any]:
+        return self._coroutine.__await__()
+
+    def send(self, value: Any, /) -> Any:
+        return self._coroutine.send(value)
+
+    def throw(self, *args: Any) -> Any:
+        return self._coroutine.throw(*args)
+
+    def close(self) -> None:
+        self._coroutine.close()
+
+
+def _called(wish: Wish) -> Any:
+    return wish()
+
+
+def _called_now(wish: Wish) -> Any:
+    result = wish()
+    if isawaitable(result):
+        if iscoroutine(result):
+            result.close()
+        raise BadItem("run in a def routine cannot await: make the routine an async def")
+    return result
