@@ -113,9 +113,9 @@ class Shell:
         assert done.returncode == 0, done.stderr
         return done.stdout
 
-    def serve(self, db: str, *more: str) -> Running:
+    def serve(self, db: str, *more: str, graph: str = "orders/build/orders.json") -> Running:
         """A control plane that serves, on a free port."""
-        serve = ("serve", "orders/build/orders.json", "--listen", "127.0.0.1:0", "--db", db, *more)
+        serve = ("serve", graph, "--listen", "127.0.0.1:0", "--db", db, *more)
         serving = Running(*serve, cwd=self.folder)
         try:
             self.url = serving.says(r"^serving on (http://127\.0\.0\.1:\d+) \(Ctrl-C stops\)$")[1]
