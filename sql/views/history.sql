@@ -71,6 +71,7 @@ cross join lateral (
         when 'step_faulted' then 'step ' || d.step || ' of task ' || d.task || ' faulted: ' || d.message
         when 'response_awaited' then 'step ' || d.step || ' of task ' || d.task || ' awaits a response' || d.until_due
         when 'response_received' then 'step ' || d.step || ' of task ' || d.task || ' received its response: ' || d.status || d.with_message
+        when 'child_awaited' then 'step ' || d.step || ' of task ' || d.task || ' awaits the child ' || d.token || ' of workflow ' || d.workflow
         when 'flow_failed' then 'task ' || d.task || ' fails for good: ' || d.error
         when 'paused' then 'paused'
         when 'resumed' then 'resumed'

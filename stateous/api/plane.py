@@ -7,7 +7,15 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Protocol, cast
 
 from stateous.engine.answers import Answer, Granted, Told
-from stateous.engine.commands import Beat, Checkpoint, Claim, Command, Messages, ResponseStatus
+from stateous.engine.commands import (
+    AwaitChild,
+    Beat,
+    Checkpoint,
+    Claim,
+    Command,
+    Messages,
+    ResponseStatus,
+)
 from stateous.engine.family import Entry, Json, Token
 from stateous.engine.showing import ShownFlow
 from stateous.model.graph import Graph
@@ -34,7 +42,7 @@ class Plane(Protocol):
         """Decide a command, on disk when it answers. `size` is its body's in bytes, which bounds a batch."""
         ...
 
-    async def checkpoint(self, command: Checkpoint, *, size: int = 0) -> Answer:
+    async def checkpoint(self, command: Checkpoint | AwaitChild, *, size: int = 0) -> Answer:
         """Write down a step of a routine, on disk when it answers."""
         ...
 

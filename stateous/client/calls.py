@@ -59,7 +59,10 @@ class ReportFields(TypedDict, total=False):
 
 
 class StepFields(TypedDict, total=False):
-    """What else a step may say. Without `result` and `faulted` a step is done with null, and a response begins."""
+    """What else a step may say. Without `result` and `faulted` a step is done with null, and a response begins.
+
+    A child begins, of this `workflow`.
+    """
 
     result: object
     faulted: bool
@@ -67,6 +70,10 @@ class StepFields(TypedDict, total=False):
     timeout: str | None
     on_lost: Literal["resume", "fail", "keep"]
     supervisor: str | None
+    workflow: str
+    input: object
+    id: str | None
+    fail_on_failure: bool
 
 
 class Call(msgspec.Struct, Generic[Answered], frozen=True, kw_only=True):
@@ -129,7 +136,7 @@ def report_as_written(task: int, body: bytes, *, repeatable: bool = True) -> Cal
 def checkpoint(
     task: int,
     name: str,
-    kind: Literal["step", "response"],
+    kind: Literal["step", "response", "child"],
     fields: StepFields,
     *,
     attempt: int,

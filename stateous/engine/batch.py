@@ -10,10 +10,21 @@ from typing import assert_never
 
 import msgspec
 
-from stateous.engine import clockwork, events, flows, inbox, outcomes, responses, starting, steering
+from stateous.engine import (
+    children,
+    clockwork,
+    events,
+    flows,
+    inbox,
+    outcomes,
+    responses,
+    starting,
+    steering,
+)
 from stateous.engine.answers import Answer, Done, Skipped, Told
 from stateous.engine.changes import Changes
 from stateous.engine.commands import (
+    AwaitChild,
     Cancel,
     Carried,
     Checkpoint,
@@ -155,9 +166,7 @@ def ask_of(command: Command) -> Ask:
             return Ask(token=token, key=key, ids=2)
         case Pause(token=token) | Cancel(token=token):
             return Ask(token=token)
-        case Resume(token=token):
-            return Ask(token=token, ids=2)
-        case FireTimer(token=token):
+        case Resume(token=token) | FireTimer(token=token):
             return Ask(token=token, ids=2)
         case Report(task=task, schedules=schedules):
             return Ask(
@@ -168,6 +177,8 @@ def ask_of(command: Command) -> Ask:
             )
         case Checkpoint(task=task, name=name, timeout=timeout):
             return Ask(task=task, steps=(name,), ids=0 if timeout is None else 1)
+        case AwaitChild(task=task, name=name):
+            return Ask(task=task, steps=(name,), ids=2)
         case Respond(task=task, step=step):
             return Ask(task=task, steps=(step,))
         case Note(task=task):
@@ -189,7 +200,16 @@ def _needs_flow(report: Report) -> bool:
 
 def _is_busy(facts: Facts, command: Command) -> bool:
     match command:
-        case Report() | Checkpoint() | Respond() | Note() | SetMemory() | Release() | EndLease():
+        case (
+            Report()
+            | Checkpoint()
+            | AwaitChild()
+            | Respond()
+            | Note()
+            | SetMemory()
+            | Release()
+            | EndLease()
+        ):
             return command.task in facts.busy_tasks
         case FromInbox(row=row) if row in facts.busy_rows:
             return True
@@ -208,7 +228,16 @@ def decide(rules: Rules, facts: Facts, command: Direct, now: datetime) -> Answer
         case Fire() | Pause() | Resume() | Cancel() | FireTimer():
             draft = _draft_of_token(rules, facts, command.token, now)
             answer = _decide_token(draft, command, now)
-        case Report() | Checkpoint() | Respond() | Note() | SetMemory() | Release() | EndLease():
+        case (
+            Report()
+            | Checkpoint()
+            | AwaitChild()
+            | Respond()
+            | Note()
+            | SetMemory()
+            | Release()
+            | EndLease()
+        ):
             draft = _draft_of_task(rules, facts, command.task, now)
             answer = _decide_task(draft, command, now)
         case _:
@@ -241,6 +270,8 @@ def _decide_task(draft: Draft, command: OfTask, now: datetime) -> Answer | Refus
             return answered_before(draft, command) or outcomes.report(draft, command)
         case Checkpoint():
             return flows.checkpoint(draft, command)
+        case AwaitChild():
+            return children.begin(draft, command)
         case Respond():
             return responses.respond(draft, command)
         case Note():

@@ -36,7 +36,7 @@ class Transition(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class State(msgspec.Struct, frozen=True, kw_only=True):
-    """One state. `parallel` names the child workflows it runs instead of a task, in order."""
+    """One state. `parallel` names the child workflows it runs instead of a task, `children` those that its routine may run."""
 
     name: str
     emits: tuple[str, ...]
@@ -45,6 +45,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     parallel: tuple[str, ...]
     join: Literal["all", "any"]
     inputs: tuple[str, ...]
+    children: tuple[str, ...] = ()
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True):

@@ -35,6 +35,7 @@ SENTENCES: Final[Mapping[str, str]] = {
     "step_faulted": "step {step} of task {task} faulted: {message}",
     "response_awaited": "step {step} of task {task} awaits a response[, until {due_at}]",
     "response_received": "step {step} of task {task} received its response: {status}[ ({message})]",
+    "child_awaited": "step {step} of task {task} awaits the child {token} of workflow {workflow}",
     "flow_failed": "task {task} fails for good: {error}",
     "paused": "paused",
     "resumed": "resumed",

@@ -68,6 +68,7 @@ def granted(grant: answers.Grant, *, state: str) -> Grant:
             correlation=step.correlation,
             message=step.message,
             fault=step.fault,
+            child=step.child,
         )
         for step in grant.steps
     }

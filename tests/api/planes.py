@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Any, NoReturn
 
 from stateous.engine.answers import Answer, Granted, Told
-from stateous.engine.commands import Beat, Checkpoint, Claim, Command, Messages
+from stateous.engine.commands import AwaitChild, Beat, Checkpoint, Claim, Command, Messages
 from stateous.engine.family import Entry, Token
 from stateous.engine.showing import ShownFlow
 from stateous.model.graph import Graph, parse_graph
@@ -35,7 +35,7 @@ class EmptyPlane:
             else TokenNotFound("no such token")
         )
 
-    async def checkpoint(self, command: Checkpoint, *, size: int = 0) -> Answer:
+    async def checkpoint(self, command: Checkpoint | AwaitChild, *, size: int = 0) -> Answer:
         return await self.submit(command, size=size)
 
     async def respond(self, correlation: str, **asked: Any) -> Answer:
