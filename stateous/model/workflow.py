@@ -43,6 +43,7 @@ class WorkflowState(msgspec.Struct, frozen=True, eq=False):
     parallel: tuple[Workflow, ...]
     join: Literal["all", "any"] | None
     inputs: tuple[str, ...] | None
+    children: tuple[Workflow, ...]
     declared: Declared
 
     def __repr__(self) -> str:
@@ -91,6 +92,7 @@ class Workflow:
         parallel: Sequence[Workflow] = (),
         join: Literal["all", "any"] | None = None,
         inputs: Sequence[str] | None = None,
+        children: Sequence[Workflow] = (),
     ) -> WorkflowState:
         """Declare a state.
 
@@ -98,6 +100,7 @@ class Workflow:
         TIMEOUT is raised. A failed task is tried again `retries` times, then ERROR is raised.
         With `parallel` the state has no routine: it starts one child token of each workflow, hands it
         the keys `inputs` of the context, and raises JOINED when `"all"` ended, or `"any"` did.
+        `children` are the workflows that its routine may run, with `ctx.child`.
         """
         state = WorkflowState(
             self,
@@ -108,6 +111,7 @@ class Workflow:
             _as_given(parallel),
             join,
             None if inputs is None else _as_given(inputs),
+            _as_given(children),
             _here(),
         )
         self.states.append(state)

@@ -89,6 +89,11 @@ class Trial:
         return dict(self._attempt.context.memory)
 
     @property
+    def awaits(self) -> str | None:
+        """The kind of the step that it waits for: `response` or `child`."""
+        return self._attempt.awaits
+
+    @property
     def results(self) -> dict[str, Any]:
         """What its steps and responses came to, by their names."""
         return self._attempt.results

@@ -44,7 +44,7 @@ SUPERVISORS = ("one", "two")
 
 def random_command(chance: Chance, world: World) -> Command:
     """One command of any kind."""
-    kind = chance.one(range(31))
+    kind = chance.one(range(38))
     if kind == 0 or (kind < 12 and not _live(world)):
         name = likely(chance, [f"N{len(world.tokens)}"], IDS)
         return Start(name, likely(chance, CONTEXTS, ODD_CONTEXTS) or {})
@@ -56,14 +56,16 @@ def random_command(chance: Chance, world: World) -> Command:
         return _steering(chance, world)
     if kind < 24:
         return _other(chance, world)
-    return random_step(chance, world) if kind < 30 else _family_matter(chance, world)
+    return random_step(chance, world) if kind < 36 else _family_matter(chance, world)
 
 
 def random_step(chance: Chance, world: World) -> Checkpoint | AwaitChild | Respond:
     """A step of a routine, a child, or a response to one; most often it fits."""
     asked = [step for step in world.steps.values() if step.correlation or step.answered]
-    if asked and happens(chance, 1, 2):
-        step = chance.one(asked)
+    live = set(_live(world))
+    opened = [s for s in asked if s.correlation and world.tasks[s.task].token in live]
+    if (opened and happens(chance, 3, 4)) or (asked and happens(chance, 1, 6)):
+        step = likely(chance, opened, asked)
         known = [each for each in (step.correlation, step.answered) if each]
         return Respond(
             task=step.task,
@@ -73,12 +75,12 @@ def random_step(chance: Chance, world: World) -> Checkpoint | AwaitChild | Respo
             payload=chance.one((None, 1)),
             message=chance.one((None, "so far")),
         )
-    task, attempt = _task(chance, world)
+    task, attempt = _task(chance, world, able=frozenset({"claimed"}))
     flow = world.flows.get(task)
     now = 0 if flow is None else flow.revision
     revision = likely(chance, [now], [now + 1, max(now - 1, 0)])
     name = chance.one(("a", "b", "c"))
-    if happens(chance, 1, 3):
+    if happens(chance, 1, 6):
         return _child(chance, world, task, attempt or 1, revision, name)
     kinds = (("step", "done"), ("step", "faulted"), ("response", "open"), ("response", "open"))
     kind, status = chance.one((*kinds, ("response", "faulted")))
@@ -255,9 +257,11 @@ def _other(chance: Chance, world: World) -> Command:
             return FireTimer(timer, token)
 
 
-def _task(chance: Chance, world: World) -> tuple[int, int | None]:
+def _task(
+    chance: Chance, world: World, *, able: frozenset[str] = WORKED_TASK
+) -> tuple[int, int | None]:
     """A task and an attempt of it; most often one that is worked on, and the attempt that counts."""
-    worked = [task.id for task in world.tasks.values() if task.status in WORKED_TASK]
+    worked = [task.id for task in world.tasks.values() if task.status in able]
     task = likely(chance, worked or list(world.tasks), [*world.tasks, 999])
     now = world.tasks[task].attempt if task in world.tasks else 1
     return task, likely(chance, [None, now or 1], [max(now - 1, 1), now + 1])
