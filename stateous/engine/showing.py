@@ -26,6 +26,7 @@ class ShownFlow(msgspec.Struct, frozen=True, kw_only=True):
     memory: Document
     status: Status
     last_message: str | None
+    parent_step: str | None
 
 
 def shown_flow(read: FlowRead) -> ShownFlow:
@@ -43,6 +44,7 @@ def shown_flow(read: FlowRead) -> ShownFlow:
         memory=read.memory,
         status=_status(token, task),
         last_message=_last_message(flow, read.note),
+        parent_step=read.parent_step,
     )
 
 

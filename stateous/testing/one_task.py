@@ -9,16 +9,23 @@ from typing import Any, Final, Protocol
 import msgspec
 
 from stateous.client.answers import Grant, GrantFlow, GrantStep
-from stateous.client.documents import plain
 from stateous.engine import answers, family
 from stateous.engine.answers import Answer
-from stateous.engine.commands import Checkpoint, Claim, Respond, ResponseStatus, Start
+from stateous.engine.commands import (
+    AwaitChild,
+    Checkpoint,
+    Claim,
+    Fire,
+    Respond,
+    Start,
+)
 from stateous.engine.flows import first_flow
-from stateous.model.flows import ResponseFailed, ResponseTimeout
-from stateous.model.graph import Graph, parse_graph
+from stateous.model.graph import Graph
 from stateous.model.marks import Occurrence, StateRef
-from stateous.model.names import END, START
-from stateous.model.refusals import Refusal, ResponseNotAwaited, StaleRevision
+from stateous.model.names import child_id
+from stateous.model.refusals import InvalidContext, Refusal, ResponseNotAwaited, StaleRevision
+from stateous.testing.cutting import ENDED, cut_down
+from stateous.testing.ends import ChildEnd, Response, failure_of_child, result_of_child
 from stateous.testing.graphs import flow_of
 from stateous.testing.memory_store import MemoryStore
 from stateous.testing.trials import SUPERVISOR, Said, Sent, Trial
@@ -50,7 +57,7 @@ def task_in_graph(graph: Graph, state: StateRef, setting: Setting) -> OneTask:
     Raises InvalidTokenId, and InvalidContext when the context breaks its model.
     """
     _, found = flow_of(graph, state)
-    store = MemoryStore(_cut_down(graph, state), now=START_OF_TIME, lease_for=LEASE_FOR)
+    store = MemoryStore(cut_down(graph, state), now=START_OF_TIME, lease_for=LEASE_FOR)
     started = store.do(Start(setting.token, setting.context))
     if isinstance(started, Refusal):
         raise started
@@ -68,6 +75,7 @@ def granted(grant: answers.Grant, *, state: str) -> Grant:
             correlation=step.correlation,
             message=step.message,
             fault=step.fault,
+            child=step.child,
         )
         for step in grant.steps
     }
@@ -95,6 +103,10 @@ class OneTask(Protocol):
         """Answer the step that the task waits for since the trial: `grant` is that of the run that goes on."""
         ...
 
+    def end_child(self, step: str, end: ChildEnd, trial: Trial, sent: Sent) -> str | None:
+        """End the child that the task waits for, likewise; or say why the task has failed with it."""
+        ...
+
 
 class FreeTask:
     """It knows no graph, and takes whatever can be sent."""
@@ -105,11 +117,14 @@ class FreeTask:
             for name, result in setting.steps.items()
         }
         self._revision = len(self._steps)
+        self._begun: AwaitChild | None = None
         known = {k: v for k, v in msgspec.structs.asdict(setting).items() if k != "steps"}
         self._fields: dict[str, Any] = {"task": 1, "state": state.name, **known}
         self.grant = self._granted()
 
     def decide(self, said: Said, /) -> Answer | Refusal:
+        if isinstance(said, AwaitChild):
+            return self._begin(said)
         if not isinstance(said, Checkpoint):
             return answers.Done()
         if said.revision != self._revision:
@@ -124,14 +139,42 @@ class FreeTask:
         return answers.Checkpointed(self._revision, correlation)
 
     def respond(self, step: str, response: Response, trial: Trial, sent: Sent) -> None:
-        self._revision += 1
-        self._steps[step] = GrantStep(
+        ended = GrantStep(
             kind="response",
             status="faulted" if response.fault else "done",
             result=response.payload,
             message=response.message,
             fault=response.fault,
         )
+        self._go_on(step, ended, trial, sent)
+
+    def _begin(self, said: AwaitChild) -> Answer | Refusal:
+        if said.revision != self._revision:
+            return StaleRevision(
+                f"the flow is at revision {self._revision}, not at {said.revision}"
+            )
+        self._revision += 1
+        at = self.grant
+        child = said.id or child_id(at.token, at.state.rpartition("/")[2], at.visit, said.name)
+        self._steps[said.name] = GrantStep(kind="child", status="open", child=child)
+        self._begun = said
+        return answers.Checkpointed(self._revision, child=child)
+
+    def end_child(self, step: str, end: ChildEnd, trial: Trial, sent: Sent) -> str | None:
+        begun, child = self._begun, self._steps[step].child or ""
+        assert begun is not None  # noqa: S101 - the task waits for it
+        if end.reason is not None and begun.fail_on_failure:
+            return failure_of_child(child, end)
+        context = end.context if end.context is not None else begun.input
+        result = result_of_child(child, begun.workflow, context, end)
+        self._go_on(
+            step, GrantStep(kind="child", status="done", result=result, child=child), trial, sent
+        )
+        return None
+
+    def _go_on(self, step: str, ended: GrantStep, trial: Trial, sent: Sent) -> None:
+        self._revision += 1
+        self._steps[step] = ended
         context = {**self.grant.context, **sent.context}
         attempt = self.grant.attempt + 1
         self._fields |= {"context": context, "memory": trial.memory, "attempt": attempt}
@@ -158,6 +201,23 @@ class GraphTask:
         respond(self._store, trial.grant.task, step, response)
         self.grant = self._claimed()
 
+    def end_child(self, step: str, end: ChildEnd, trial: Trial, sent: Sent) -> str | None:  # noqa: ARG002
+        store, row = self._store, self._store.steps[trial.grant.task, step]
+        child = store.tokens[row.child or ""]
+        if end.reason is not None and row.fail_on_failure:
+            return failure_of_child(child.token, end)
+        context = end.context if end.context is not None else child.context
+        model = store.rules.flow(child.workflow).context
+        problem = store.graph.models.problem(model, context)
+        if problem is not None:
+            raise InvalidContext(f"the child {step!r}: {problem}")
+        # It has one way, out of its only state; what it came to is what the test says.
+        store.do(Fire(child.token, ENDED))
+        result = result_of_child(child.token, child.workflow, context, end)
+        store.steps[trial.grant.task, step].result = result
+        self.grant = self._claimed()
+        return None
+
     def _claimed(self) -> Grant:
         claim = Claim(supervisor=SUPERVISOR, states=(self._queue,))
         ((grant,),) = self._store.claim_together([claim])
@@ -183,26 +243,6 @@ def respond(store: MemoryStore, task: int, step: str, response: Response) -> Non
         raise answer
     if response.fault == "deadline":
         store.steps[task, step].fault = response.fault
-
-
-class Response(msgspec.Struct, frozen=True):
-    """What somebody outside answers: plain JSON, or why there is no answer."""
-
-    status: ResponseStatus
-    payload: Any = None
-    message: str | None = None
-    fault: str | None = None
-
-
-def response_of(given: object) -> Response:
-    """A payload, or a ResponseFailed or ResponseTimeout. Raises NotJson."""
-    match given:
-        case ResponseTimeout():
-            return Response("failed", message=str(given), fault="deadline")
-        case ResponseFailed():
-            return Response("failed", message=str(given), fault="failed")
-        case _:
-            return Response("completed", plain(given, "the response"))
 
 
 def _put(store: MemoryStore, state: str, setting: Setting) -> None:
@@ -242,34 +282,3 @@ def _done(
         opened_at=at,
         completed_at=at,
     )
-
-
-_cut: dict[tuple[str, str], Graph] = {}
-"""By the checksum of the whole graph and the state: to read a graph takes longer than to run a routine."""
-
-
-def _cut_down(graph: Graph, state: StateRef) -> Graph:
-    """A graph of this state only: its events, models and schemas are those of the workflow it is in."""
-    key = (graph.checksum, state.name)
-    known = _cut.get(key)
-    if known is None:
-        known = _cut[key] = parse_graph(_document(graph, state))
-    return known
-
-
-def _document(graph: Graph, state: StateRef) -> dict[str, Any]:
-    flow, found = flow_of(graph, state)
-    whole = graph.document
-    document: dict[str, Any] = (
-        whole if flow.workflow == graph.workflow else whole["workflows"][flow.workflow]
-    )
-    ways = [{"from": found.name, "to": END, "on": event} for event in found.emits]
-    cut = {
-        "stateous": whole["stateous"],
-        "workflow": flow.workflow,
-        "states": {found.name: {"emits": list(found.emits)}},
-        "events": document["events"],
-        "transitions": [{"from": START, "to": found.name}, *ways],
-        "schemas": whole["schemas"],
-    }
-    return cut if flow.context is None else {**cut, "context": flow.context}

@@ -105,7 +105,7 @@ class _Desk:
         answer = self._ask(Stepped(body, last))
         if not isinstance(answer, Accepted):
             raise SupervisorGone(f"the supervisor answered {type(answer).__name__}")
-        return Checkpointed(answer.revision, answer.correlation)
+        return Checkpointed(answer.revision, answer.correlation, answer.child)
 
     def warn(self, sentence: str) -> None:
         """Have a sentence put into the supervisor's log, if it still listens."""
