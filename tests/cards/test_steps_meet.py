@@ -89,3 +89,13 @@ async def test_a_flow_of_a_cancelled_token_has_failed(served: Served) -> None:
     await served.steer("T", "cancel")
     shown = await flow(served)
     assert (shown["status"], shown["statusName"]) == (2, "Failed")
+
+
+async def test_a_flow_is_suspended_as_long_as_its_outcome_is_held(served: Served) -> None:
+    task = await claimed_task(served)
+    await step(served, task, "charge")
+    await served.steer("T", "pause")
+    await report(served, task, event="coded")
+    assert (await flow(served))["statusName"] == "Suspended"
+    await served.steer("T", "resume")
+    assert (await flow(served))["flowTypeName"] == "sdlc/testing"
