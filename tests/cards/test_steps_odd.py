@@ -151,3 +151,23 @@ async def test_a_fault_behind_which_somebody_else_was_asked_is_told_for_good(
         await served.wait(task, awaiting=["person"])
         if not answered:
             await respond(served, person, payload=1)
+
+
+@pytest.mark.parametrize("on_lost", ["resume", "fail", "keep"])
+async def test_an_answer_while_a_later_attempt_works(served: Served, on_lost: str) -> None:
+    await served.start("T")
+    await served.report((await served.claim())["task"], event="coded")
+    task = (await served.claim())["task"]
+    correlation = await opened(served, task, on_lost=on_lost)
+    await report(served, task, "failed", error="no ink")
+    assert (await served.claim())["attempt"] == 2
+    await served.read_up("T")
+    await respond(served, correlation, payload=1)
+    kinds = [kind for kind, _ in await served.news("T")]
+    if on_lost == "fail":
+        assert kinds[:3] == ["response_received", "flow_failed", "task_failed"]
+        return
+    assert kinds == ["response_received"]
+    await served.wait(task, awaiting=["label"])
+    assert [kind for kind, _ in await served.news("T")] == ["task_waiting", "task_resumed"]
+    assert (await served.claim())["flow"]["steps"]["label"]["result"] == 1
