@@ -472,33 +472,3 @@ async def test_what_another_version_wrote_is_refused_and_not_touched(
     reply = await report(served, task, "waiting", supervisor=BOX, awaiting=["label"])
     assert said(reply) == unreadable
     assert await raw(database, "select schema_version, revision from flows") == [(2, 2)]
-
-
-@pytest.mark.parametrize("fault", ["failed", "deadline"])
-async def test_a_fault_is_told_until_an_attempt_that_knew_of_it_has_failed(
-    served: Served, fault: str
-) -> None:
-    await served.start("T")
-    await served.report((await served.claim())["task"], event="coded")
-    task = (await served.claim())["task"]
-    correlation = await opened(served, task, timeout="1h")
-    await served.wait(task, awaiting=["label"])
-    if fault == "failed":
-        await respond(served, correlation, status="failed")
-    else:
-        await served.pass_by(hours=1)
-    assert (await served.claim())["flow"]["steps"]["label"]["fault"] == fault
-    await served.post("/tasks/release", {"supervisor": BOX, "tasks": [task]})
-    assert (await served.claim())["flow"]["steps"]["label"]["fault"] == fault
-    await report(served, task, "failed", error="no label")
-    label = (await served.claim())["flow"]["steps"]["label"]
-    assert label["status"] == "faulted"
-    assert "fault" not in label
-
-
-async def test_a_routine_is_told_of_no_fault_that_it_wrote_down_itself(served: Served) -> None:
-    task = await claimed_task(served)
-    await opened(served, task)
-    await step(served, task, "label", kind="response", revision=1, faulted=True, message="no line")
-    await served.post("/tasks/release", {"supervisor": BOX, "tasks": [task]})
-    assert "fault" not in (await served.claim())["flow"]["steps"]["label"]
