@@ -49,7 +49,9 @@ create unique index steps_by_child on steps (child) where child is not null;
 -- At most one step of a flow is open; it is found without a look at those that are done.
 create index steps_open on steps (task) where status = 'open';
 
-alter table tasks add column awaiting json check (awaiting is null or status = 'waiting');
+-- Tasks of before await nothing: they need not be read while everybody waits for the lock.
+alter table tasks add column awaiting json;
+alter table tasks add constraint tasks_awaiting_check check (awaiting is null or status = 'waiting') not valid;
 
 alter table tokens add column child text collate "C", add column child_task bigint;
 alter table tokens add constraint tokens_child_check check ((child is null) = (child_task is null)) not valid;

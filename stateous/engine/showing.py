@@ -49,8 +49,10 @@ def shown_flow(read: FlowRead) -> ShownFlow:
 
 
 def _status(token: Token, task: Task) -> Status:
+    if token.status == "paused":
+        return "Suspended"  # also with an outcome, which is held, and may not fit any more at the resume
     if task.status in OPEN_TASK:
-        return "Suspended" if token.status == "paused" else "Running"
+        return "Running"
     return "Succeeded" if task.status == "done" else "Failed"
 
 
