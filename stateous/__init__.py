@@ -23,14 +23,16 @@ if TYPE_CHECKING:
     )
     from stateous.model.ambient import BadPropagator, ContextPropagator, ContextVarPropagator
     from stateous.model.answers import Answers, BadAnswer
-    from stateous.model.flows import FlowFailed, ResponseFailed, ResponseTimeout
+    from stateous.model.flows import ChildResult, FlowFailed, ResponseFailed, ResponseTimeout
     from stateous.model.items import Acquired, BadItem, ItemRecord, Items, Skipped
-    from stateous.model.marks import Context, Event, Occurrence, StateRef, on_state
+    from stateous.model.marks import Context, Event, Occurrence, StateRef, WorkflowRef, on_state
     from stateous.model.names import END, ERROR, JOINED, START, TIMEOUT
     from stateous.model.refusals import (
         AttemptOver,
         BadRequest,
         BodyTooLarge,
+        ChildIdTaken,
+        ChildNotDeclared,
         ChildToken,
         DatabaseBusy,
         EventNotAllowed,
@@ -85,6 +87,9 @@ __all__ = [
     "BadPropagator",
     "BadRequest",
     "BodyTooLarge",
+    "ChildIdTaken",
+    "ChildNotDeclared",
+    "ChildResult",
     "ChildToken",
     "Client",
     "Context",
@@ -140,6 +145,7 @@ __all__ = [
     "Unexpected",
     "Unreachable",
     "Workflow",
+    "WorkflowRef",
     "on_state",
     "state_log_handler",
 ]
@@ -147,8 +153,15 @@ __all__ = [
 _NAMES: Final = {
     "stateous.model.ambient": ("BadPropagator", "ContextPropagator", "ContextVarPropagator"),
     "stateous.model.answers": ("Answers", "BadAnswer"),
-    "stateous.model.flows": ("FlowFailed", "ResponseFailed", "ResponseTimeout"),
-    "stateous.model.marks": ("Context", "Event", "Occurrence", "StateRef", "on_state"),
+    "stateous.model.flows": ("ChildResult", "FlowFailed", "ResponseFailed", "ResponseTimeout"),
+    "stateous.model.marks": (
+        "Context",
+        "Event",
+        "Occurrence",
+        "StateRef",
+        "WorkflowRef",
+        "on_state",
+    ),
     "stateous.model.names": ("END", "ERROR", "JOINED", "START", "TIMEOUT"),
     "stateous.model.items": ("Acquired", "BadItem", "ItemRecord", "Items", "Skipped"),
     "stateous.model.state_log_handlers": (

@@ -32,6 +32,12 @@ create table steps (
     completed_at timestamptz check ((completed_at is not null) = (status = 'done')),
     fault        text check (fault is null or (status = 'faulted' and fault in ('failed', 'deadline'))),
     failures     bigint check ((failures is null) = (fault is null)),
+    workflow     text,
+    input_hash   text,
+    fail_on_failure boolean,
+    -- What a child was begun with belongs to its step for ever.
+    check ((kind = 'child') = (child is not null and workflow is not null and input_hash is not null
+                               and fail_on_failure is not null)),
     primary key (task, name)
 ) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02);
 
@@ -39,10 +45,18 @@ comment on table steps is 'One row for each step of a flow: what it came to, or 
 
 create unique index steps_by_correlation on steps (correlation) where correlation is not null;
 create unique index steps_by_answered on steps (answered) where answered is not null;
+create unique index steps_by_child on steps (child) where child is not null;
 -- At most one step of a flow is open; it is found without a look at those that are done.
 create index steps_open on steps (task) where status = 'open';
 
-alter table tasks add column awaiting json check (awaiting is null or status = 'waiting');
+-- Tasks of before await nothing: they need not be read while everybody waits for the lock.
+alter table tasks add column awaiting json;
+alter table tasks add constraint tasks_awaiting_check check (awaiting is null or status = 'waiting') not valid;
+
+alter table tokens add column child text collate "C", add column child_task bigint;
+alter table tokens add constraint tokens_child_check check ((child is null) = (child_task is null)) not valid;
+
+comment on column tokens.child is 'The live child token that the routine of the task `child_task` began and awaits.';
 
 alter table timers add column step text;
 alter table timers drop constraint timers_kind_check;

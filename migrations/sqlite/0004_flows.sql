@@ -30,14 +30,23 @@ create table steps (
     completed_at text check ((completed_at is not null) = (status = 'done')),
     fault        text check (fault is null or (status = 'faulted' and fault in ('failed', 'deadline'))),
     failures     integer check ((failures is null) = (fault is null)),
+    workflow     text,
+    input_hash   text,
+    fail_on_failure integer check (fail_on_failure in (0, 1)),
+    check ((kind = 'child') = (child is not null and workflow is not null and input_hash is not null
+                               and fail_on_failure is not null)),
     primary key (task, name)
 ) strict;
 
 create unique index steps_by_correlation on steps (correlation) where correlation is not null;
 create unique index steps_by_answered on steps (answered) where answered is not null;
+create unique index steps_by_child on steps (child) where child is not null;
 create index steps_open on steps (task) where status = 'open';
 
 alter table tasks add column awaiting text check (awaiting is null or status = 'waiting');
+
+alter table tokens add column child text;
+alter table tokens add column child_task integer check ((child is null) = (child_task is null));
 
 create table timers_new (
     id      integer not null primary key,

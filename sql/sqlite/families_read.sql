@@ -10,7 +10,7 @@ with recursive line(token, parent) as (
 select t.token, t.root, t.parent, t.workflow, t.state, t.status, t.visit, t.seq,
        t.context, t.counts, t.visits, t.entered_by, t.task,
        t.children_open, t.held_count, t.created_at, t.entered_at, t.changed_at, t.paused_at,
-       t.ambient,
+       t.ambient, t.child, t.child_task,
        k.id as task_id, k.token as task_token, k.queue as task_queue, k.state as task_state,
        k.visit as task_visit, k.status as task_status, k.attempt as task_attempt,
        k.failures as task_failures, k.claimed_by as task_claimed_by,

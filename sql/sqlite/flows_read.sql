@@ -4,6 +4,6 @@ select f.task, f.token, f.schema_version, f.revision, f.input, f.last_message, f
        f.created_at, f.updated_at,
        (select json_group_array(json_array(s.seq, s.name, s.kind, s.status, s.result, s.correlation, s.answered, s.message,
                                          s.child, s.on_lost, s.attempt, s.revision, s.opened_at, s.completed_at,
-                                         s.fault, s.failures))
+                                         s.fault, s.failures, s.workflow, s.input_hash, s.fail_on_failure))
         from steps s where s.task = f.task) as steps
 from flows f where f.task in (select value from json_each(:tasks))

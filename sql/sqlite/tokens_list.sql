@@ -34,7 +34,7 @@ with first as (
 select t.token, t.root, t.parent, t.workflow, t.state, t.status, t.visit, t.seq,
        t.context, t.counts, t.visits, t.entered_by, t.task,
        t.children_open, t.held_count, t.created_at, t.entered_at, t.changed_at, t.paused_at,
-       t.ambient
+       t.ambient, t.child, t.child_task
 from (select token from first order by entered_at desc, token limit :limit) f
 join tokens t on t.token = f.token
 order by t.entered_at desc, t.token

@@ -77,6 +77,7 @@ cross join lateral (
         when 'item_processed' then 'task ' || d.task || ' is done with' || d.items
         when 'item_failed' then 'task ' || d.task || ' failed with' || d.items || d.for_a_reason
         when 'item_skipped' then 'task ' || d.task || ' skips' || d.items || d.for_a_reason
+        when 'child_awaited' then 'step ' || d.step || ' of task ' || d.task || ' awaits the child ' || d.token || ' of workflow ' || d.workflow
         when 'flow_failed' then 'task ' || d.task || ' fails for good: ' || d.error
         when 'paused' then 'paused'
         when 'resumed' then 'resumed'

@@ -42,7 +42,8 @@ left join lateral (
 cross join lateral (
     select case
         when t.status = 'paused' then 'paused'
-        when t.children_open > 0 then 'children'
+        -- A routine that began a child does not wait for it before it says so.
+        when t.children_open > 0 and coalesce(k.status, 'waiting') = 'waiting' then 'children'
         when k.status = 'queued' then case when s.queue is null then 'unserved' else 'queued' end
         when k.status = 'claimed' then 'claimed'
         -- A routine that set a timer and waits for someone outside most often waits for its timer.

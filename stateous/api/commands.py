@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
 from stateous.engine.commands import (
+    AwaitChild,
     Beat,
     Checkpoint,
     Claim,
@@ -140,10 +141,12 @@ def _report(
     )
 
 
-def step_asked(task: int, body: Body) -> Checkpoint:
-    """`{attempt, revision, name, kind, supervisor?, result?, faulted?, message?, timeout?, on_lost?}`.
+def step_asked(task: int, body: Body) -> Checkpoint | AwaitChild:
+    """`{attempt, revision, name, kind, supervisor?, message?}`, and what the kind has.
 
-    Raises InvalidArgument, InvalidBody and InvalidPayload.
+    That is `result?, faulted?` of a step, `faulted?, timeout?, on_lost?` of a response, and
+    `workflow, input?, id?, fail_on_failure?` of a child. Raises InvalidArgument, InvalidBody and InvalidPayload; for
+    a child also InvalidContext and InvalidTokenId.
     """
     supervisor = fields.supervisor_or_none(body)
     attempt = fields.attempt(body, InvalidArgument, largest=fields.LARGEST_INTEGER)
@@ -159,9 +162,28 @@ def step_asked(task: int, body: Body) -> Checkpoint:
     timeout = fields.timeout(body)
     on_lost = fields.on_lost(body)
     result = body.fields.get("result")
-    if "result" in body.fields and (faulted or kind == "response"):
+    if "result" in body.fields and (faulted or kind != "step"):
         raise InvalidBody(
-            "a 'result' is of a step that is done: not of one that faulted, nor of a response"
+            "a 'result' is of a step that is done: not of one that faulted, nor of a response or a child"
+        )
+    if kind == "child":
+        if faulted:
+            raise InvalidBody("a child is not sent as 'faulted': it ends by itself")
+        workflow = fields.text(body, "workflow", InvalidBody)
+        body.refuse_nul(workflow, "'workflow'", InvalidBody)
+        asked = fields.document(body, "input", InvalidContext)
+        body.refuse_nul(asked, "'input'", InvalidContext)
+        return AwaitChild(
+            task=task,
+            attempt=attempt,
+            revision=revision,
+            name=name,
+            workflow=workflow,
+            input=asked or {},
+            id=fields.child_id(body),
+            fail_on_failure=fields.flag(body, "fail_on_failure", default=True),
+            message=message,
+            supervisor=supervisor,
         )
     body.refuse_nul(result, "'result'", InvalidPayload)
     ended = "done" if kind == "step" else "open"

@@ -28,6 +28,8 @@ from stateous.model.refusals import (
     AttemptOver,
     BadRequest,
     BodyTooLarge,
+    ChildIdTaken,
+    ChildNotDeclared,
     ChildToken,
     DatabaseBusy,
     EventNotAllowed,
@@ -290,18 +292,25 @@ STEP: Final = described(
     parameters=[_TASK],
     body=shapes.StepBody,
     answers={
-        200: Told("The flow's revision after it; for a response its correlation id.", one(Step))
+        200: Told(
+            "The flow's revision after it; for a response its correlation id, for a child its token.",
+            one(Step),
+        )
     },
     refusals=(
         *_BODY,
         *_OF_TASK,
         InvalidArgument,
         InvalidPayload,
+        InvalidContext,
+        InvalidTokenId,
         TaskNotHeld,
         AttemptOver,
         StaleRevision,
         StepOpen,
         StepDoneAlready,
+        ChildNotDeclared,
+        ChildIdTaken,
         FlowUnreadable,
         *_DATABASE,
     ),

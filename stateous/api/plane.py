@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol, cast
 
 from stateous.engine.answers import Answer, Granted, ItemsTold, Told
 from stateous.engine.commands import (
+    AwaitChild,
     Beat,
     Checkpoint,
     Claim,
@@ -47,7 +48,7 @@ class Plane(Protocol):
         """Decide a command, on disk when it answers. `size` is its body's in bytes, which bounds a batch."""
         ...
 
-    async def checkpoint(self, command: Checkpoint, *, size: int = 0) -> Answer:
+    async def checkpoint(self, command: Checkpoint | AwaitChild, *, size: int = 0) -> Answer:
         """Write down a step of a routine, on disk when it answers."""
         ...
 

@@ -41,6 +41,8 @@ STATUS: Final[dict[type[Refusal], int]] = {
     refusals.StaleRevision: 409,
     refusals.StepOpen: 409,
     refusals.StepDoneAlready: 409,
+    refusals.ChildNotDeclared: 409,
+    refusals.ChildIdTaken: 409,
     refusals.FlowUnreadable: 409,
     refusals.ResponseNotAwaited: 404,
     refusals.FlowNotFound: 404,

@@ -110,6 +110,7 @@ class EnteredBy(msgspec.Struct):
 class GrantStep(msgspec.Struct, omit_defaults=True):
     """A step of a routine, as a later attempt finds it: `result` when it is done, `correlation` while it is open.
 
+    `child` is the token that it began.
     `fault`, `failed` or `deadline`, is why there is no response, until a failed attempt was told of it.
     """
 
@@ -119,6 +120,7 @@ class GrantStep(msgspec.Struct, omit_defaults=True):
     correlation: str | UnsetType = UNSET
     message: str | UnsetType = UNSET
     fault: str | UnsetType = UNSET
+    child: str | UnsetType = UNSET
 
 
 class GrantFlow(msgspec.Struct, omit_defaults=True):
@@ -131,10 +133,11 @@ class GrantFlow(msgspec.Struct, omit_defaults=True):
 
 
 class Step(msgspec.Struct, omit_defaults=True):
-    """The flow's revision after the step, and what a response that it opened is known by."""
+    """The flow's revision after the step, and what a response that it opened is known by, or the child that it began."""
 
     revision: int
     correlation: str | UnsetType = UNSET
+    child: str | UnsetType = UNSET
 
 
 class Response(msgspec.Struct):
@@ -285,8 +288,14 @@ def answer_reply(answer: Answer) -> ASGIApp:
             grants = [grant_shown(grant) for grant in answer.grants]
             return reply(Grants(grants)) if grants else NOTHING
         case Checkpointed():
-            opened = answer.correlation
-            return reply(Step(answer.revision, UNSET if opened is None else opened))
+            opened, child = answer.correlation, answer.child
+            return reply(
+                Step(
+                    answer.revision,
+                    UNSET if opened is None else opened,
+                    UNSET if child is None else child,
+                )
+            )
         case Responded():
             token = answer.token
             return reply(Response(token.token, token.state, answer.step, answer.duplicate))
@@ -350,6 +359,7 @@ def _grant_flow(grant: answers.Grant) -> GrantFlow:
             UNSET if step.correlation is None else step.correlation,
             UNSET if step.message is None else step.message,
             UNSET if step.fault is None else step.fault,
+            UNSET if step.child is None else step.child,
         )
         for step in grant.steps
     }
@@ -388,8 +398,8 @@ def flow_shown(shown: ShownFlow, graph: Graph) -> Flow:
             for step in shown.steps
         },
         values={key: _json(value) for key, value in shown.memory.items()},
-        parent_flow_id=None,
-        parent_step_name=None,
+        parent_flow_id=None if shown.parent_step is None else token.parent,
+        parent_step_name=shown.parent_step,
         context=token.ambient,
     )
 

@@ -66,12 +66,13 @@ Ambient = Annotated[
         description=f"At most {fields.LARGEST_AMBIENT} bytes, names and values together.",
     ),
 ]
+TokenId = Annotated[str, Meta(pattern="^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$")]
 
 
 class StartBody(Struct):
     """A token's id, its business data, and what was captured around its start."""
 
-    token: Annotated[str, Meta(pattern="^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$")]
+    token: TokenId
     context: Document | UnsetType | None = UNSET
     ambient: Ambient | UnsetType | None = UNSET
 
@@ -126,7 +127,7 @@ class ReportBody(Struct):
 
 
 class StepBody(Struct):
-    """What became of a step of a routine: it is done, or faulted, or it awaits a response from now on."""
+    """What became of a step of a routine: it is done, or faulted, or it awaits a response or a child from now on."""
 
     attempt: Task
     revision: Annotated[int, Meta(ge=0, le=fields.LARGEST_INTEGER)]
@@ -138,6 +139,10 @@ class StepBody(Struct):
     message: str | UnsetType | None = UNSET
     timeout: Delay | UnsetType | None = UNSET
     on_lost: fields.OnLost | UnsetType | None = UNSET
+    workflow: str | UnsetType = UNSET
+    input: Document | UnsetType | None = UNSET
+    id: TokenId | UnsetType | None = UNSET
+    fail_on_failure: bool | UnsetType | None = UNSET
 
 
 class ResponseBody(Struct):

@@ -38,11 +38,13 @@ def step_lines(client: Client, token: str) -> list[tuple[datetime, str]]:
 
 
 def _told(history: Iterable[Entry]) -> dict[str, list[Entry]]:
-    """What the history says of each step of the task that was queued last."""
+    """What the history says of each step of the task that was queued last; it may have been given back, and queued again."""
     found: dict[str, list[Entry]] = {}
+    task: object = None
     for entry in history:
         name = entry.data.get("step")
-        if entry.kind == "task_queued":
+        if entry.kind == "task_queued" and entry.data.get("task") != task:
+            task = entry.data.get("task")
             found.clear()
         elif isinstance(name, str):
             found.setdefault(name, []).append(entry)

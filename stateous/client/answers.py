@@ -86,10 +86,11 @@ class GrantFlow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Checkpointed(msgspec.Struct, frozen=True):
-    """The flow's revision after a step, and what a response that it opened is known by."""
+    """The flow's revision after a step, and what a response that it opened is known by, or the child that it began."""
 
     revision: int
     correlation: str | None = None
+    child: str | None = None
 
 
 class Responded(msgspec.Struct, frozen=True):

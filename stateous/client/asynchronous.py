@@ -105,7 +105,7 @@ class AsyncClient:
         self,
         task: int,
         name: str,
-        kind: Literal["step", "response"] = "step",
+        kind: Literal["step", "response", "child"] = "step",
         *,
         attempt: int,
         revision: int,

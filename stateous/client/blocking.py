@@ -114,7 +114,7 @@ class Client:
         self,
         task: int,
         name: str,
-        kind: Literal["step", "response"] = "step",
+        kind: Literal["step", "response", "child"] = "step",
         *,
         attempt: int,
         revision: int,

@@ -63,7 +63,10 @@ class ReportFields(TypedDict, total=False):
 
 
 class StepFields(TypedDict, total=False):
-    """What else a step may say. Without `result` and `faulted` a step is done with null, and a response begins."""
+    """What else a step may say. Without `result` and `faulted` a step is done with null, and a response begins.
+
+    A child begins, of this `workflow`.
+    """
 
     result: object
     faulted: bool
@@ -71,6 +74,10 @@ class StepFields(TypedDict, total=False):
     timeout: str | None
     on_lost: Literal["resume", "fail", "keep"]
     supervisor: str | None
+    workflow: str
+    input: object
+    id: str | None
+    fail_on_failure: bool
 
 
 class ItemsQuery(TypedDict, total=False):
@@ -146,7 +153,7 @@ def report_as_written(task: int, body: bytes, *, repeatable: bool = True) -> Cal
 def checkpoint(
     task: int,
     name: str,
-    kind: Literal["step", "response"],
+    kind: Literal["step", "response", "child"],
     fields: StepFields,
     *,
     attempt: int,

@@ -73,6 +73,8 @@ def _state(state: WorkflowState, emits: tuple[str, ...]) -> Document:
             document["inputs"] = list(state.inputs)
     else:
         document["emits"] = list(emits)
+    if state.children:
+        document["children"] = [child.name for child in state.children]
     if state.timeout is not None:
         document["timeout"] = state.timeout
     if state.retries is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from stateous.compiler.naming import family_name_problems
 from stateous.compiler.problems import Problem
-from stateous.compiler.settings import run_by
+from stateous.compiler.settings import below
 from stateous.model.names import LONGEST_ID
 from stateous.model.workflow import Workflow
 
@@ -40,6 +40,6 @@ class _Gathering:
         elif workflow.name not in self.done and len(above) < LONGEST_ID:
             # What lies deeper has ids that are too long: that is told of the first that has.
             for state in workflow.states:
-                for child in run_by(state):
+                for child in below(state):
                     self.visit(child, (*above, workflow))
             self.done.add(workflow.name)

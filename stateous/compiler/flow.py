@@ -86,7 +86,7 @@ def write_graph(graph: Graph, path: Path, out: Path | None = None) -> Path:
 
 
 def _main_of(module: ModuleType, path: Path) -> Workflow:
-    """The one workflow of the module that no parallel state of another one runs."""
+    """The one workflow of the module that no state of another one runs."""
     found: dict[int, Workflow] = {
         id(value): value for value in vars(module).values() if isinstance(value, Workflow)
     }
@@ -100,7 +100,7 @@ def _main_of(module: ModuleType, path: Path) -> Workflow:
         raise NoWorkflow(f"{path} has no main workflow: each one is run by a state of another one")
     names = ", ".join(f"'{workflow.name}'" for workflow in mains)
     raise NoWorkflow(
-        f"{path} has {len(mains)} main workflows: {names}; keep one, or run the others in a parallel state of it"
+        f"{path} has {len(mains)} main workflows: {names}; keep one, or run the others in a state of it"
     )
 
 

@@ -11,7 +11,7 @@ import msgspec
 from stateous.compiler.naming import key_of
 from stateous.compiler.problems import Problem
 from stateous.compiler.resolving import Resolved
-from stateous.compiler.settings import run_by
+from stateous.compiler.settings import below, run_by
 from stateous.model.names import END, LONGEST_ID, MOST_CHILDREN, START, child_id
 from stateous.model.workflow import Workflow, WorkflowState
 
@@ -97,10 +97,9 @@ def _alike(names: Iterable[str]) -> Iterator[list[str]]:
 def _nests(flows: Mapping[str, Resolved]) -> Iterator[Nest]:
     """Each state and workflow that it runs; those that run others come before these."""
     chains: dict[str, tuple[str, tuple[str, ...]]] = {}
-    for number, flow in enumerate(_parents_first(flows)):
-        if number == 0:
-            chains[flow.name] = (_SHORTEST_ID, ())
-        above, chain = chains[flow.name]
+    for flow in _parents_first(flows):
+        # A child of a routine has the id that the routine gives it, which may be short, too.
+        above, chain = chains.get(flow.name, (_SHORTEST_ID, ()))
         for state in flow.workflow.states:
             for child in run_by(state):
                 name = child_id(above, state.name, 1, child.name)
@@ -118,7 +117,7 @@ def _parents_first(flows: Mapping[str, Resolved]) -> list[Resolved]:
         if flow.name in done or flow.name in above:
             return
         for state in flow.workflow.states:
-            for child in run_by(state):
+            for child in below(state):
                 if child.name in flows:
                     visit(flows[child.name], above | {flow.name})
         done[flow.name] = flow

@@ -191,7 +191,7 @@ class _Resolving:
             case WorkflowEvent():
                 return "which is an event"
             case Workflow():
-                return "which is a workflow: a state runs it with parallel=[…]"
+                return "which is a workflow: a state runs it with parallel=[…], or its routine with children=[…]"
             case str() if given == END:
                 return "which no token leaves"
             case str() if given == START:

@@ -20,13 +20,27 @@ def setting_problems(state: WorkflowState) -> Iterator[Problem]:
 
 
 def run_by(state: WorkflowState) -> tuple[Workflow, ...]:
-    """The workflows that a state runs, without what is none: that is told as a problem of the state."""
-    return tuple(child for child in workflows_in(state) if is_text(child.name))
+    """The workflows that a state runs in parallel, without what is none: that is told as a problem of the state."""
+    return tuple(child for child in _workflows(state.parallel) if is_text(child.name))
+
+
+def begun_by(state: WorkflowState) -> tuple[Workflow, ...]:
+    """The workflows that a state's routine may run, likewise."""
+    return tuple(child for child in _workflows(state.children) if is_text(child.name))
+
+
+def below(state: WorkflowState) -> tuple[Workflow, ...]:
+    """All workflows that come to run because of a state, each once."""
+    return tuple(dict.fromkeys((*run_by(state), *begun_by(state))))
 
 
 def workflows_in(state: WorkflowState) -> tuple[Workflow, ...]:
-    """The workflows that a state runs, whatever their names are."""
-    return tuple(child for child in _as_given(state.parallel) if isinstance(child, Workflow))
+    """As `below`, whatever their names are."""
+    return (*_workflows(state.parallel), *_workflows(state.children))
+
+
+def _workflows(given: Sequence[Any]) -> Iterator[Workflow]:
+    return (child for child in _as_given(given) if isinstance(child, Workflow))
 
 
 def inputs_of(state: WorkflowState) -> tuple[str, ...]:
@@ -49,6 +63,7 @@ def _sentences(state: WorkflowState, place: str) -> Iterator[str]:
         yield f"the join of {place} must be 'all' or 'any', and is {shown(join)}{near(join, ('all', 'any'))}"
     yield from _input_sentences(state, place)
     yield from _state_log_sentences(state, place)
+    yield from _children_sentences(state, place)
     if state.parallel:
         yield from _parallel_sentences(state, place)
     elif join is not None or state.inputs is not None:
@@ -80,6 +95,19 @@ def _input_sentences(state: WorkflowState, place: str) -> Iterator[str]:
     for key in inputs_of(state):
         if inputs.count(key) > 1:
             yield f"{place} hands '{key}' over {inputs.count(key)} times"
+
+
+def _children_sentences(state: WorkflowState, place: str) -> Iterator[str]:
+    children = _as_given(state.children)
+    for child in children:
+        if not isinstance(child, Workflow):
+            yield f"the children of {place} must be workflows, and {shown(child)} is none"
+        elif not is_text(child.name):
+            yield f"{place} has the child {shown(child)}, whose name is no text"
+    if len(set(map(id, children))) < len(children):
+        yield f"{place} has a child twice"
+    if children and state.parallel:
+        yield f"{place} runs workflows in parallel and has no routine, so it takes no children"
 
 
 def _parallel_sentences(state: WorkflowState, place: str) -> Iterator[str]:

@@ -39,7 +39,7 @@ def routines_text(graph: Graph, *, served: Collection[str]) -> str:
 def stubs_of(graph: Graph) -> list[Stub]:
     """The stub of each state with tasks; no two are called alike, nor as what they use."""
     children = children_names(graph)
-    taken = {"Context", "on_state", "events", "states", *children.values()}
+    taken = {"Context", "on_state", "events", "states", "workflows", *children.values()}
     found: list[Stub] = []
     for flow in graph.flows.values():
         for stub in _stubs(graph, flow, children.get(flow.workflow, "")):

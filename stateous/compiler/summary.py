@@ -56,7 +56,9 @@ def _listed(names: Iterable[str]) -> str:
 
 
 def _state(state: State) -> str:
-    return f"{state.name} (runs {', '.join(state.parallel)})" if state.parallel else state.name
+    if state.parallel:
+        return f"{state.name} (runs {', '.join(state.parallel)})"
+    return f"{state.name} (may run {', '.join(state.children)})" if state.children else state.name
 
 
 def _event(event: Event) -> str:

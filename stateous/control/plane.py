@@ -21,6 +21,7 @@ from stateous.control.ticking import Ticker
 from stateous.control.timekeeping import Timekeeper
 from stateous.engine.answers import Answer, Granted, Told
 from stateous.engine.commands import (
+    AwaitChild,
     Beat,
     Checkpoint,
     Claim,
@@ -136,9 +137,9 @@ class Plane:
         self.check_serving()
         return await self._lane.submit(command, size=size)
 
-    async def checkpoint(self, command: Checkpoint, *, size: int = 0) -> Answer:
+    async def checkpoint(self, command: Checkpoint | AwaitChild, *, size: int = 0) -> Answer:
         """Write down a step of a routine; a response that it opens gets its correlation id here."""
-        if command.status == "open":
+        if isinstance(command, Checkpoint) and command.status == "open":
             command = msgspec.structs.replace(command, correlation=self._correlations())
         return await self.submit(command, size=size)
 

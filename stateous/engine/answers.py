@@ -30,10 +30,11 @@ class Done(msgspec.Struct, frozen=True):
 
 
 class Checkpointed(msgspec.Struct, frozen=True):
-    """The flow's revision after the step, and what a response that it opened is known by."""
+    """The flow's revision after the step, and what a response that it opened is known by, or the child that it began."""
 
     revision: int
     correlation: str | None = None
+    child: str | None = None
 
 
 class Responded(msgspec.Struct, frozen=True):

@@ -11,6 +11,7 @@ from typing import assert_never
 import msgspec
 
 from stateous.engine import (
+    children,
     clockwork,
     events,
     flows,
@@ -24,6 +25,7 @@ from stateous.engine import (
 from stateous.engine.answers import Answer, Done, Skipped, Told
 from stateous.engine.changes import Changes
 from stateous.engine.commands import (
+    AwaitChild,
     Cancel,
     Carried,
     Checkpoint,
@@ -207,9 +209,7 @@ def ask_of(command: Command) -> Ask:
             return Ask(token=token, key=key, ids=2)
         case Pause(token=token) | Cancel(token=token):
             return Ask(token=token)
-        case Resume(token=token):
-            return Ask(token=token, ids=2)
-        case FireTimer(token=token):
+        case Resume(token=token) | FireTimer(token=token):
             return Ask(token=token, ids=2)
         case ExpireItems(items=keys):
             return Ask(items=keys)
@@ -230,6 +230,8 @@ def _ask_of_task(command: OfTask) -> Ask:
             )
         case Checkpoint(task=task, name=name, timeout=timeout):
             return Ask(task=task, steps=(name,), ids=0 if timeout is None else 1)
+        case AwaitChild(task=task, name=name):
+            return Ask(task=task, steps=(name,), ids=2)
         case Respond(task=task, step=step):
             return Ask(task=task, steps=(step,))
         case Note(task=task):
@@ -267,6 +269,7 @@ def _is_busy(facts: Facts, command: Command) -> bool:
         case (
             Report()
             | Checkpoint()
+            | AwaitChild()
             | Respond()
             | Note()
             | SetMemory()
@@ -299,6 +302,7 @@ def decide(rules: Rules, facts: Facts, command: Direct, now: datetime) -> Answer
         case (
             Report()
             | Checkpoint()
+            | AwaitChild()
             | Respond()
             | Note()
             | SetMemory()
@@ -339,6 +343,8 @@ def _decide_task(draft: Draft, command: OfTask, now: datetime) -> Answer | Refus
             return answered_before(draft, command) or outcomes.report(draft, command)
         case Checkpoint():
             return flows.checkpoint(draft, command)
+        case AwaitChild():
+            return children.begin(draft, command)
         case Respond():
             return responses.respond(draft, command)
         case Note():

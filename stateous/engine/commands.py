@@ -111,6 +111,34 @@ class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
     supervisor: str | None = None
 
 
+class AwaitChild(msgspec.Struct, frozen=True, kw_only=True):
+    """A routine begins a child token of a workflow, as a step that is open until the child has ended.
+
+    `revision` as in Checkpoint. Without an `id` the child's is made of where the routine is, and the step's name.
+    """
+
+    task: int
+    attempt: int
+    revision: int
+    name: str
+    workflow: str
+    input: Document
+    id: str | None = None
+    fail_on_failure: bool = True
+    message: str | None = None
+    supervisor: str | None = None
+
+    @property
+    def kind(self) -> str:
+        """The kind of its step."""
+        return "child"
+
+    @property
+    def status(self) -> str:
+        """The status that its step begins with."""
+        return "open"
+
+
 class Respond(msgspec.Struct, frozen=True, kw_only=True):
     """Somebody outside answers the step of a task that awaits the response `correlation`, or says how far it is."""
 
@@ -241,7 +269,7 @@ class Beat(msgspec.Struct, frozen=True):
 Message = Report | Note | SetMemory
 """What a routine says of its task."""
 
-OfTask = Message | Checkpoint | Respond | Release | EndLease | Items | EndLocks
+OfTask = Message | Checkpoint | AwaitChild | Respond | Release | EndLease | Items | EndLocks
 """What is about one task."""
 
 OfItems = ExpireItems | ResetItem

@@ -1,4 +1,4 @@
-"""An event is fired (docs/http.md); also what an event does when it arrives in a pause or cannot move the token."""
+"""An event is fired (docs/http.md); also what becomes of one that cannot move the token."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from stateous.engine.answers import Answer, Moved
 from stateous.engine.commands import Fire
 from stateous.engine.draft import Draft
 from stateous.engine.family import Held
+from stateous.engine.holding import hold
 from stateous.engine.joins import accept, fail
 from stateous.engine.lifecycles import LIVE_TOKEN
 from stateous.engine.plans import Ambiguous, Refused, Taken
@@ -83,34 +84,6 @@ def payload_problem(
         return f"the event '{event}' takes no payload" if payload else None
     problem = draft.rules.graph.models.problem(model, payload or {})
     return None if problem is None else f"the payload of '{event}': {problem}"
-
-
-def hold(draft: Draft, held: Held) -> None:
-    """Keep an event that arrived in a pause, with its place in the order of arrival."""
-    arrival = draft.token(draft.family.root).held_count + 1
-    placed = Held(
-        arrival=arrival,
-        token=held.token,
-        event=held.event,
-        payload=held.payload,
-        key=held.key,
-        task=held.task,
-        state=held.state,
-        visit=held.visit,
-        context=held.context,
-        schedules=held.schedules,
-    )
-    data: dict[str, object] = {"event": held.event, "payload": held.payload, "arrival": arrival}
-    if held.task is not None:
-        data.update(state=held.state, visit=held.visit, task=held.task)
-    if held.context:
-        data["context"] = held.context
-    if held.schedules:
-        data["schedules"] = [
-            {"event": s.event, "payload": s.payload, "after": s.after} for s in held.schedules
-        ]
-    draft.hold(placed)
-    draft.record(held.token, "event_deferred", data, held.key)
 
 
 def _short(text: str) -> str:

@@ -57,7 +57,7 @@ class FlowRead(msgspec.Struct, frozen=True, kw_only=True):
     """What is kept of a token and of the task that was queued last for it, read at one moment.
 
     `flow` is None before the routine's first step. `memory` is what the routine remembers, `note` the text and the
-    time of its last one.
+    time of its last one. `parent_step` is the step of its parent's routine that began the token, if one did.
     """
 
     token: Token
@@ -66,6 +66,7 @@ class FlowRead(msgspec.Struct, frozen=True, kw_only=True):
     steps: tuple[FlowStep, ...]
     memory: Document
     note: tuple[str, datetime] | None
+    parent_step: str | None = None
 
 
 class Need(Exception):

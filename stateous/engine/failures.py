@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from stateous.engine.draft import Draft
-from stateous.engine.events import hold
-from stateous.engine.family import Held, Task
+from stateous.engine.family import Task
+from stateous.engine.giving_up import give_up, give_up_for_good
 from stateous.engine.items import end_locks
-from stateous.engine.joins import accept, fail
-from stateous.engine.plans import Ambiguous, Refused, Taken
-from stateous.engine.routing import route_event
-from stateous.model.names import ERROR
+from stateous.engine.joins import settle
 
 
 def count_failure(draft: Draft, task: Task, error: str, *, key: str | None = None) -> None:
@@ -21,52 +18,14 @@ def count_failure(draft: Draft, task: Task, error: str, *, key: str | None = Non
     if task.failures + 1 <= state.retries:
         _try_again(draft, task)
         return
-    _give_up(draft, task, error)
+    give_up(draft, task, error)
+    settle(draft)
 
 
 def fail_for_good(draft: Draft, task: Task, error: str, *, key: str | None = None) -> None:
     """Fail an open task whatever retries are left; `key` is that of a message."""
-    draft.record(task.token, "flow_failed", {"task": task.id, "error": error})
-    draft.record(task.token, "task_failed", {"task": task.id, "error": error}, key)
-    end_locks(draft, task)
-    _give_up(draft, task, error)
-
-
-def _give_up(draft: Draft, task: Task, error: str) -> None:
-    token = draft.token(task.token)
-    failed = draft.edit_task(task.id, status="failed")
-    failed.failures += 1
-    failed.lease_until = None
-    if token.status == "paused":
-        hold(
-            draft,
-            Held(
-                arrival=0,
-                token=token.token,
-                event=ERROR,
-                payload=None,
-                task=task.id,
-                state=task.state,
-                visit=task.visit,
-            ),
-        )
-        return
-    if not draft.rules.flow(token.workflow).routes(token.state, ERROR):
-        fail(
-            draft,
-            token.token,
-            f"'{token.state}' failed, and has no transition on 'error': {error}",
-        )
-        return
-    match route_event(draft, draft.token(token.token), ERROR, None, token.context):
-        case Taken() as taken:
-            accept(draft, token.token, ERROR, None, taken)
-        case Refused(reason):
-            fail(
-                draft, token.token, f"'{token.state}' failed, and 'error' cannot move it: {reason}"
-            )
-        case Ambiguous(reason):
-            fail(draft, token.token, reason)
+    give_up_for_good(draft, task, error, key=key)
+    settle(draft)
 
 
 def _try_again(draft: Draft, task: Task) -> None:

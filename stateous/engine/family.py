@@ -34,8 +34,9 @@ class Token(msgspec.Struct, kw_only=True):
 
     `seq` is the number of its last ledger entry, `counts` how often each event was accepted,
     `visits` how often each state was entered, `task` the id of its one open task, if any.
-    `children_open` counts the live child tokens of the current visit. `held_count` is how many events
-    the family holds; only the top token's is used. `children_open` and `held_count` are never below 0.
+    `children_open` counts the live child tokens of the current visit. `child` is the live one that its routine
+    began, `child_task` the task whose routine that was. `held_count` is how many events the family holds; only the
+    top token's is used. `children_open` and `held_count` are never below 0.
     `ambient` is written when the token starts, and never again.
     """
 
@@ -59,6 +60,8 @@ class Token(msgspec.Struct, kw_only=True):
     changed_at: datetime
     paused_at: datetime | None = None
     ambient: Ambient | None = None
+    child: str | None = None
+    child_task: int | None = None
 
 
 class Task(msgspec.Struct, kw_only=True):
@@ -189,12 +192,14 @@ class Flow(msgspec.Struct, kw_only=True):
 
 
 class FlowStep(msgspec.Struct, kw_only=True):
-    """One step of a flow: a row of `steps`. `kind` is `step` or `response`, `status` `open`, `done` or `faulted`.
+    """One step of a flow: a row of `steps`. `kind` is `step`, `response` or `child`, `status` `open`, `done` or `faulted`.
 
     `seq` is the revision that made it, `revision` that of its last checkpoint, `attempt` the one that sent it.
     An open response has a `correlation`; `answered` is the one that a response came for last. `on_lost` is
     `resume`, `fail` or `keep`. `result` counts only when it is done. `fault` says why there is no response, `failed`
     or `deadline`; it is told to the attempts that have as many `failures` before them, and not to later ones.
+    Of a child there are its id `child`, its `workflow`, the `input_hash` of what it was asked to work on, and whether
+    its failure is the routine's (`fail_on_failure`).
     """
 
     task: int
@@ -214,6 +219,9 @@ class FlowStep(msgspec.Struct, kw_only=True):
     completed_at: datetime | None
     fault: str | None = None
     failures: int | None = None
+    workflow: str | None = None
+    input_hash: str | None = None
+    fail_on_failure: bool | None = None
 
 
 ItemKey = tuple[int, str, str, str]

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Final
 
 from stateous.engine.answers import Answer, Checkpointed
-from stateous.engine.commands import Checkpoint, Items
+from stateous.engine.commands import AwaitChild, Checkpoint, Items
 from stateous.engine.draft import Draft
 from stateous.engine.family import Document, Flow, FlowStep, Task, Timer, Token
 from stateous.engine.lifecycles import STEP, check_move
@@ -36,21 +36,18 @@ def checkpoint(draft: Draft, command: Checkpoint) -> Answer:
     task = held_task(draft, command)
     flow = readable_flow(draft, task.id)
     step = draft.flow_steps(task.id, [command.name])[command.name]
-    if flow is not None and step is not None and _is_repeat(command, flow, step):
+    if flow is not None and step is not None and is_repeat(command, flow, step):
         return _answer(command, step)
-    now = 0 if flow is None else flow.revision
-    if command.revision != now:
-        msg = f"the flow of task {task.id} is at revision {now}, not at {command.revision}"
-        raise StaleRevision(msg)
-    _check_order(draft, command, step)
+    check_revision(command, flow)
+    check_order(draft, command, step)
     flow = turned(draft, flow or new_flow(draft, task), message=command.message)
     written = _written(draft, command, flow, step)
     _record(draft, task, command, written)
     return _answer(command, written)
 
 
-def held_task(draft: Draft, command: Checkpoint | Items) -> Task:
-    """The task, if the attempt that asks works on it now. Raises AttemptOver and TaskNotHeld."""
+def held_task(draft: Draft, command: Checkpoint | AwaitChild | Items) -> Task:
+    """The task, if the sender works on this attempt of it. Raises AttemptOver and TaskNotHeld."""
     task = draft.task(command.task)
     if command.attempt < task.attempt:
         msg = (
@@ -82,11 +79,15 @@ def readable_flow(draft: Draft, task: int) -> Flow | None:
 def check_readable(flow: Flow) -> None:
     """Raise FlowUnreadable for a flow that is kept in a form that is not known here."""
     if not is_readable(flow):
-        msg = (
-            f"the flow of task {flow.task} is kept in form {flow.schema_version}, "
-            f"and this version of Stateous knows form {SCHEMA_VERSION} only"
-        )
-        raise FlowUnreadable(msg)
+        raise unreadable(flow)
+
+
+def unreadable(flow: Flow) -> FlowUnreadable:
+    """The refusal of a flow that is kept in a form that is not known here."""
+    return FlowUnreadable(
+        f"the flow of task {flow.task} is kept in form {flow.schema_version}, "
+        f"and this version of Stateous knows form {SCHEMA_VERSION} only"
+    )
 
 
 def is_readable(flow: Flow) -> bool:
@@ -116,10 +117,10 @@ def _told_before(step: FlowStep) -> FlowStep:
     return told
 
 
-def _is_repeat(command: Checkpoint, flow: Flow, step: FlowStep) -> bool:
-    """Whether it was accepted before, and nothing came after it but, at most, the response that it opened."""
+def is_repeat(command: Checkpoint | AwaitChild, flow: Flow, step: FlowStep) -> bool:
+    """Whether it was accepted before, and nothing came after it but, at most, the end of what it opened."""
     since = flow.revision - step.revision
-    has_ended_since = since == 1 and step.kind == "response" and step.status != "open"
+    has_ended_since = since == 1 and step.kind != "step" and step.status != "open"
     was = "open" if has_ended_since else step.status
     return (
         (since == 0 or has_ended_since)
@@ -128,7 +129,15 @@ def _is_repeat(command: Checkpoint, flow: Flow, step: FlowStep) -> bool:
     )
 
 
-def _check_order(draft: Draft, command: Checkpoint, step: FlowStep | None) -> None:
+def check_revision(command: Checkpoint | AwaitChild, flow: Flow | None) -> None:
+    """Raise StaleRevision unless the sender knows all that was written."""
+    now = 0 if flow is None else flow.revision
+    if command.revision != now:
+        msg = f"the flow of task {command.task} is at revision {now}, not at {command.revision}"
+        raise StaleRevision(msg)
+
+
+def check_order(draft: Draft, command: Checkpoint | AwaitChild, step: FlowStep | None) -> None:
     """Raise StepOpen or StepDoneAlready: one step after the other, and each is done once."""
     opened = draft.open_step(command.task)
     ends_it = (

@@ -1,4 +1,4 @@
-"""Moves that settle their family: children start, and their ends meet the join of their parent.
+"""Moves that settle their family: children start, and their ends meet the join of their parent, or its routine.
 
 Rules: docs/ledger.md. A child's end and the join that it meets are one decision. The steps are taken
 one after the other, the last one first, as if each move called the next: but children can end as they start
@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import assert_never
 
 from stateous.engine import moves
+from stateous.engine.child_ends import end_awaited, is_awaited
 from stateous.engine.draft import Draft
 from stateous.engine.family import Document, Token
 from stateous.engine.plans import Ambiguous, BeginChild, ChildEnded, Refused, Taken
@@ -19,9 +20,9 @@ from stateous.model.names import JOINED, child_id
 
 
 def start_token(draft: Draft, token: Token, taken: Taken) -> None:
-    """A new top token, written at START and moved into its first state."""
+    """A new token, written at START and moved into its first state."""
     moves.begin(draft, token, taken)
-    _settle(draft)
+    settle(draft)
 
 
 def accept(
@@ -35,22 +36,25 @@ def accept(
 ) -> None:
     """Move the token: record the event, leave the state, then enter the target or complete."""
     moves.move(draft, token, event, payload, taken, key=key)
-    _settle(draft)
+    settle(draft)
 
 
 def fail(draft: Draft, token: str, reason: str, *, key: str | None = None) -> None:
     """Fail the token: leave, with every open task cancelled, then end."""
     moves.fail_token(draft, token, reason, key=key)
-    _settle(draft)
+    settle(draft)
 
 
-def _settle(draft: Draft) -> None:
+def settle(draft: Draft) -> None:
+    """Take the steps that moves have set going, until the family is at rest."""
     joined = 0
     while draft.steps:
         step = draft.steps.pop()
         match step:
             case BeginChild():
                 _begin_child(draft, step)
+            case ChildEnded(child=child) if is_awaited(draft, child):
+                end_awaited(draft, step)
             case ChildEnded(child=child):
                 joined += _check_join(draft, child, may_go_on=joined < MOST_JOINS)
             case _:

@@ -186,17 +186,20 @@ def leave(draft: Draft, token: str, *, event: str | None, why: str) -> None:
         for child in draft.tokens(children_of(draft, found)):
             if child.status in LIVE_TOKEN:
                 _cancel_child(draft, child.token, why)
-        draft.edit(token).children_open = 0
+        edited = draft.edit(token)
+        edited.children_open = 0
+        edited.child = edited.child_task = None
 
 
 def children_of(draft: Draft, token: Token) -> list[str]:
-    """The ids of the children of the token's visit, in the order of `parallel`."""
+    """The ids of the children of the token's visit, in the order of `parallel`, then the one that its routine awaits."""
     state = draft.rules.state(token.workflow, token.state)
-    return [child_id(token.token, token.state, token.visit, child) for child in state.parallel]
+    names = [child_id(token.token, token.state, token.visit, child) for child in state.parallel]
+    return names if token.child is None else [*names, token.child]
 
 
 def live_children(draft: Draft, token: Token) -> list[Token]:
-    """The live children of the token's visit, in the order of `parallel`."""
+    """The live children of the token's visit, in the order of `children_of`."""
     if not token.children_open:
         return []
     return [t for t in draft.tokens(children_of(draft, token)) if t.status in LIVE_TOKEN]
@@ -226,11 +229,11 @@ def fail_token(draft: Draft, token: str, reason: str, *, key: str | None = None)
 
 
 def end(draft: Draft, token: str, status: str, data: Document, *, key: str | None = None) -> None:
-    """End a token that has left its state; if it is a child, its parent's join is a step to come."""
+    """End a token that has left its state; if it is a child, what that means for its parent is a step to come."""
     draft.record(token, status, data, key)
     _close(draft, token, status)
     if draft.token(token).parent is not None:
-        draft.steps.append(ChildEnded(token))
+        draft.steps.append(ChildEnded(token, data.get("reason")))
 
 
 def _close(draft: Draft, token: str, status: str) -> None:

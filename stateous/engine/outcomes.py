@@ -7,18 +7,19 @@ from collections.abc import Iterable
 from stateous.engine.answers import Answer, Done, Moved
 from stateous.engine.commands import Note, Release, Report, SetMemory
 from stateous.engine.draft import Draft
-from stateous.engine.events import hold, payload_problem, reject
+from stateous.engine.events import payload_problem, reject
 from stateous.engine.failures import count_failure, fail_for_good
 from stateous.engine.family import Document, Held, Schedule, Task, Timer, Token
 from stateous.engine.flows import new_flow, readable_flow
+from stateous.engine.holding import hold
 from stateous.engine.items import end_locks
 from stateous.engine.joins import accept, fail
 from stateous.engine.lifecycles import WORKED_TASK
 from stateous.engine.moves import queue_again, set_timer
 from stateous.engine.plans import Ambiguous, Refused, Taken
 from stateous.engine.repeats import key_of
-from stateous.engine.responses import go_on
 from stateous.engine.routing import route_event
+from stateous.engine.waking import go_on
 from stateous.model.durations import parse_duration
 from stateous.model.names import OWN_EVENTS
 from stateous.model.refusals import (

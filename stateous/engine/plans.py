@@ -48,9 +48,13 @@ class BeginChild(msgspec.Struct, frozen=True):
 
 
 class ChildEnded(msgspec.Struct, frozen=True):
-    """A step to come: this child completed or failed, so its parent's join is looked at."""
+    """A step to come: this child completed or failed, so its parent's join, or the routine that began it, is looked at.
+
+    `reason` says why it failed.
+    """
 
     child: str
+    reason: str | None = None
 
 
 Step = BeginChild | ChildEnded

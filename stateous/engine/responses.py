@@ -14,11 +14,11 @@ from stateous.engine.flows import (
     DEADLINE,
     cancel_deadline,
     check_readable,
-    is_readable,
     readable_flow,
     turned,
 )
 from stateous.engine.lifecycles import LIVE_TOKEN, OPEN_TASK, STEP, check_move
+from stateous.engine.waking import go_on, is_lost, wait_and_go_on
 from stateous.model.refusals import FlowUnreadable, ResponseNotAwaited
 
 NO_MESSAGE: Final = "the response says that it failed, and not why"
@@ -45,7 +45,7 @@ def respond(draft: Draft, command: Respond) -> Answer:
         draft.write_step(step)
         turned(draft, flow, message=command.message, by=0)
         return Responded(draft.token(task.token), step.name)
-    is_lost = _is_lost(task, step)
+    was_lost = is_lost(task, step)
     message = command.message
     if command.status == "failed":
         message = message or NO_MESSAGE
@@ -57,7 +57,7 @@ def respond(draft: Draft, command: Respond) -> Answer:
     if command.status == "failed":
         data["message"] = message
     draft.record(task.token, "response_received", data)
-    if is_lost:
+    if was_lost:
         _meet_nobody(draft, task, step)
     else:
         go_on(draft, draft.task(task.id))
@@ -116,38 +116,10 @@ def _end(
     draft.write_step(ended)
 
 
-def go_on(draft: Draft, task: Task) -> None:
-    """Queue a task that waits for steps of its flow if all of them have ended; in a pause it stays as it is."""
-    if task.status != "waiting" or task.awaiting is None:
-        return
-    if draft.token(task.token).status != "active":
-        return
-    flow = draft.flow(task.id)
-    if flow is None or not is_readable(flow):
-        return
-    steps = draft.flow_steps(task.id, task.awaiting).values()
-    if all(step is not None and step.status != "open" for step in steps):
-        requeue(draft, task)
-
-
-def requeue(draft: Draft, task: Task) -> None:
-    """Queue a task that waits: no attempt has failed."""
-    queued = draft.edit_task(task.id, status="queued")
-    queued.queued_at = draft.at
-    draft.record(task.token, "task_resumed", {"task": task.id})
-
-
 def _is_in_visit(draft: Draft, task: Task) -> bool:
     """Whether the token is still where the routine asked; its outcome may be held, and come back."""
     token = draft.token(task.token)
     return token.status in LIVE_TOKEN and (token.state, token.visit) == (task.state, task.visit)
-
-
-def _is_lost(task: Task, step: FlowStep) -> bool:
-    """Whether the run that asked has ended without waiting for the response."""
-    if task.status == "waiting":
-        return step.name not in (task.awaiting or ())
-    return task.status != "claimed" or task.attempt != step.attempt
 
 
 def _meet_nobody(draft: Draft, task: Task, step: FlowStep) -> None:
@@ -159,9 +131,7 @@ def _meet_nobody(draft: Draft, task: Task, step: FlowStep) -> None:
             why = f"the response for '{step.name}' came when the run that asked for it was gone"
             fail_for_good(draft, task, why)
         case "resume" if task.status == "waiting":
-            # In a pause it waits for the step from now on: the resume finds that it has ended.
-            draft.edit_task(task.id).awaiting = (*(task.awaiting or ()), step.name)
-            go_on(draft, draft.task(task.id))
+            wait_and_go_on(draft, task, step)
         case _:
             # The next run finds the step as it is now.
             return

@@ -68,6 +68,13 @@ def plan_start(draft: Draft, token: str, workflow: str, context: Document) -> Ta
     return _if_free(draft, _start(draft, token, workflow, context, children), children)
 
 
+def plan_child(draft: Draft, child: str, workflow: str, context: Document) -> Taken | Refused:
+    """As `plan_start`, for a child token: it is one of those that are started at once."""
+    children = [child]
+    planned = _start(draft, child, workflow, context, children)
+    return _if_free(draft, planned, children[1:])
+
+
 def _plan(draft: Draft, token: Token, target: str, context: Document) -> Taken | Refused:
     children: list[str] = []
     visit = token.visits.get(target, 0) + 1

@@ -26,6 +26,7 @@ class ShownFlow(msgspec.Struct, frozen=True, kw_only=True):
     memory: Document
     status: Status
     last_message: str | None
+    parent_step: str | None
 
 
 def shown_flow(read: FlowRead) -> ShownFlow:
@@ -43,12 +44,15 @@ def shown_flow(read: FlowRead) -> ShownFlow:
         memory=read.memory,
         status=_status(token, task),
         last_message=_last_message(flow, read.note),
+        parent_step=read.parent_step,
     )
 
 
 def _status(token: Token, task: Task) -> Status:
+    if token.status == "paused":
+        return "Suspended"  # also with an outcome, which is held, and may not fit any more at the resume
     if task.status in OPEN_TASK:
-        return "Suspended" if token.status == "paused" else "Running"
+        return "Running"
     return "Succeeded" if task.status == "done" else "Failed"
 
 

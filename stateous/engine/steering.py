@@ -10,8 +10,8 @@ from stateous.engine.lifecycles import LIVE_TOKEN
 from stateous.engine.moves import drop_held, end, leave, live_children, queue_again
 from stateous.engine.outcomes import context_problem, save_context, set_schedules
 from stateous.engine.plans import Ambiguous, Refused, Taken
-from stateous.engine.responses import go_on
 from stateous.engine.routing import route_event
+from stateous.engine.waking import go_on
 from stateous.model.names import ERROR
 from stateous.model.refusals import ChildToken, TokenNotActive
 
@@ -22,17 +22,18 @@ def pause(draft: Draft, name: str) -> Answer:
     if token.status != "active":
         msg = f"the token '{name}' is {token.status}: only an active one can be paused"
         raise TokenNotActive(msg)
-    _pause(draft, token)
+    pause_family(draft, token)
     return Moved(draft.token(name))
 
 
-def _pause(draft: Draft, token: Token) -> None:
+def pause_family(draft: Draft, token: Token) -> None:
+    """Pause an active token and its active children."""
     draft.record(token.token, "paused", {})
     draft.set_status(token.token, "paused")
     draft.edit(token.token).paused_at = draft.at
     for child in live_children(draft, token):
         if child.status == "active":
-            _pause(draft, child)
+            pause_family(draft, child)
 
 
 def resume(draft: Draft, name: str) -> Answer:

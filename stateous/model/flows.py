@@ -2,7 +2,28 @@
 
 from __future__ import annotations
 
+from typing import Any, Generic, Literal, TypeVar
+
+import msgspec
+
 from stateous.model.refusals import StateousError
+
+Model = TypeVar("Model")
+
+
+class ChildResult(msgspec.Struct, Generic[Model], frozen=True, kw_only=True):
+    """What a child of a routine came to. `context` is an instance of its model if that is known, else JSON.
+
+    `final` is its last state, `payload` what the event carried that brought it there, `reason` why it failed.
+    """
+
+    token: str
+    workflow: str
+    status: Literal["completed", "failed"]
+    final: str
+    context: Model
+    payload: dict[str, Any] | None = None
+    reason: str | None = None
 
 
 class FlowFailed(StateousError):

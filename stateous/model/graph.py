@@ -37,7 +37,7 @@ class Transition(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class State(msgspec.Struct, frozen=True, kw_only=True):
-    """One state. `parallel` names the child workflows it runs instead of a task, in order."""
+    """One state. `parallel` names the child workflows it runs instead of a task, `children` those that its routine may run."""
 
     name: str
     emits: tuple[str, ...]
@@ -47,6 +47,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     join: Literal["all", "any"]
     inputs: tuple[str, ...]
     state_log: StateLog | None = None
+    children: tuple[str, ...] = ()
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True):

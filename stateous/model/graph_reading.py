@@ -136,6 +136,7 @@ class _Reader:
             join=self._join(settings, place),
             inputs=_names(_optional(settings, "inputs", []), f"'inputs' of {place}"),
             state_log=self._state_log(settings, place, runs_workflows=bool(parallel)),
+            children=self._children(settings, place, parallel=parallel),
         )
 
     def _state_log(
@@ -156,7 +157,18 @@ class _Reader:
         return StateLog(handler=handler, scope=scope, options=options)
 
     def _parallel(self, settings: Document, place: str) -> tuple[str, ...]:
-        children = _names(_optional(settings, "parallel", []), f"'parallel' of {place}")
+        return self._workflows(settings, "parallel", place)
+
+    def _children(
+        self, settings: Document, place: str, *, parallel: tuple[str, ...]
+    ) -> tuple[str, ...]:
+        children = self._workflows(settings, "children", place)
+        if children and parallel:
+            raise InvalidGraph(f"{place} is parallel and has no routine, so it takes no 'children'")
+        return children
+
+    def _workflows(self, settings: Document, key: str, place: str) -> tuple[str, ...]:
+        children = _names(_optional(settings, key, []), f"'{key}' of {place}")
         for child in children:
             if child not in self.children:
                 raise InvalidGraph(

@@ -72,6 +72,8 @@ class Event:
     __hash__ = None  # type: ignore[assignment]  # payloads can change
 
 
+Model_co = TypeVar("Model_co", covariant=True)
+
 if TYPE_CHECKING:
     from typing_extensions import TypeVar as DefaultTypeVar
 
@@ -133,6 +135,13 @@ class StateRef(msgspec.Struct, Generic[Emitted_co], frozen=True, eq=False):
         return StateRef, (self.name, self.emits)
 
 
+class WorkflowRef(msgspec.Struct, Generic[Model_co], frozen=True):
+    """A workflow that routines may run, as a contract names it; `model` is that of its context, None for any object."""
+
+    name: str
+    model: Any = None
+
+
 class Context(Protocol):
     """What a routine is given: its token's context, its memory, and where it is.
 
@@ -141,7 +150,8 @@ class Context(Protocol):
     Notes and memory writes are on this computer's disk when the call returns, and are sent at once;
     they raise when the task was taken back. Values are JSON; models and datetimes are written as JSON.
 
-    What `step`, `respond` and the calls of `items` return is awaited in an `async def` routine; in a `def` one they wait themselves.
+    What `step`, `respond`, `child` and the calls of `items` return is awaited in an `async def` routine; in a `def` one they wait
+    themselves.
     """
 
     @property
@@ -209,6 +219,24 @@ class Context(Protocol):
 
         The run ends here; when the response is there, the routine is run again and comes to it. Raises
         ResponseFailed, and ResponseTimeout when none came within `timeout`; the next attempt asks afresh.
+        """
+        ...
+
+    def child(
+        self,
+        name: str,
+        workflow: WorkflowRef[Any] | str,
+        /,
+        input: object = None,
+        *,
+        id: str | None = None,
+        fail_on_failure: bool = True,
+    ) -> Any:
+        """Start a child token of a workflow once, give the worker back, and return its ChildResult when it has ended.
+
+        The run ends here; when the child has ended, the routine is run again and comes to it. A child that fails
+        fails the task for good, or is a result, too, without `fail_on_failure`. `input` is the child's context,
+        `id` its id in place of `<token>.<state>.<visit>.<name>`.
         """
         ...
 

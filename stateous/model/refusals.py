@@ -134,6 +134,18 @@ class StepDoneAlready(Refusal):
     code = "step_done_already"
 
 
+class ChildNotDeclared(Refusal):
+    """The state does not declare that its routine runs this workflow."""
+
+    code = "child_not_declared"
+
+
+class ChildIdTaken(Refusal):
+    """The id of the child belongs to another token, or the step has another child."""
+
+    code = "child_id_taken"
+
+
 class ResponseNotAwaited(Refusal):
     """Nobody awaits this response, or not any more."""
 

@@ -39,6 +39,7 @@ SENTENCES: Final[Mapping[str, str]] = {
     "item_processed": "task {task} is done with[ {items} items][ item {item}][ of {entity}]",
     "item_failed": "task {task} failed with[ {items} items][ item {item}][ of {entity}][: {reason}]",
     "item_skipped": "task {task} skips[ {items} items][ item {item}][ of {entity}][: {reason}]",
+    "child_awaited": "step {step} of task {task} awaits the child {token} of workflow {workflow}",
     "flow_failed": "task {task} fails for good: {error}",
     "paused": "paused",
     "resumed": "resumed",

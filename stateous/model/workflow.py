@@ -46,6 +46,7 @@ class WorkflowState(msgspec.Struct, frozen=True, eq=False):
     join: Literal["all", "any"] | None
     inputs: tuple[str, ...] | None
     state_log: StateLog | None
+    children: tuple[Workflow, ...]
     declared: Declared
 
     def __repr__(self) -> str:
@@ -84,7 +85,7 @@ class Workflow:
         self.events.append(event)
         return event
 
-    def state(
+    def state(  # noqa: PLR0913 - a state has as many settings, all by name
         self,
         name: str,
         *,
@@ -95,6 +96,7 @@ class Workflow:
         join: Literal["all", "any"] | None = None,
         inputs: Sequence[str] | None = None,
         state_log: StateLog | None = None,
+        children: Sequence[Workflow] = (),
     ) -> WorkflowState:
         """Declare a state.
 
@@ -103,6 +105,7 @@ class Workflow:
         With `parallel` the state has no routine: it starts one child token of each workflow, hands it
         the keys `inputs` of the context, and raises JOINED when `"all"` ended, or `"any"` did.
         With a `state_log` its routine can ask which business items were done already.
+        `children` are the workflows that its routine may run, with `ctx.child`.
         """
         state = WorkflowState(
             self,
@@ -114,6 +117,7 @@ class Workflow:
             join,
             None if inputs is None else _as_given(inputs),
             state_log,
+            _as_given(children),
             _here(),
         )
         self.states.append(state)

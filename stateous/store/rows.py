@@ -90,6 +90,8 @@ def new_token_row(token: Token) -> Document:
         "changed_at": time_text(token.changed_at),
         "paused_at": time_or_null(token.paused_at),
         "ambient": json_or_null(token.ambient),
+        "child": token.child,
+        "child_task": token.child_task,
     }
 
 
@@ -108,6 +110,8 @@ def token_row(token: Token, *, seq_loaded: int, before: Before | None) -> Docume
         "entered_at": time_text(token.entered_at),
         "changed_at": time_text(token.changed_at),
         "paused_at": time_or_null(token.paused_at),
+        "child": token.child,
+        "child_task": token.child_task,
     }
     if before is None or token.context is not before.context:
         row["context"] = json_text(token.context)
@@ -214,6 +218,9 @@ def step_row(step: FlowStep) -> Document:
         "completed_at": time_or_null(step.completed_at),
         "fault": step.fault,
         "failures": step.failures,
+        "workflow": step.workflow,
+        "input_hash": step.input_hash,
+        "fail_on_failure": step.fail_on_failure,
     }
 
 

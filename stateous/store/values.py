@@ -36,7 +36,7 @@ LARGEST = 2**63 - 1
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 """When something changed last of which nothing is known."""
 
-TOKEN_COLUMNS = 20
+TOKEN_COLUMNS = 22
 TASK_COLUMNS = 13
 
 _read_json = msgspec.json.Decoder().decode
@@ -70,7 +70,7 @@ def latest_of(row: Row) -> datetime | None:
 
 
 def token_of(row: Row) -> Token:
-    """The token in the first 20 columns of a row."""
+    """The token in the first 22 columns of a row."""
     return Token(
         token=row[0],
         root=row[1],
@@ -92,6 +92,8 @@ def token_of(row: Row) -> Token:
         changed_at=time_value(row[17]),
         paused_at=_time_or_none(row[18]),
         ambient=None if row[19] is None else _read_texts(row[19]),
+        child=row[20],
+        child_task=row[21],
     )
 
 
@@ -152,7 +154,7 @@ def flow_of(row: Row) -> tuple[Flow, tuple[FlowStep, ...]]:
 
 
 def _step_of(task: int, row: Row) -> FlowStep:
-    """The step in a JSON list of 16; its result is JSON text inside it."""
+    """The step in a JSON list of 19; its result is JSON text inside it."""
     return FlowStep(
         task=task,
         seq=row[0],
@@ -171,6 +173,9 @@ def _step_of(task: int, row: Row) -> FlowStep:
         completed_at=_time_or_none(row[13]),
         fault=row[14],
         failures=row[15],
+        workflow=row[16],
+        input_hash=row[17],
+        fail_on_failure=None if row[18] is None else bool(row[18]),
     )
 
 
@@ -187,6 +192,7 @@ def shown_of(row: Row) -> FlowRead:
         steps=steps,
         memory={key: _read_json(value) for key, value in (_read_lists(memory) if memory else ())},
         note=None if said is None else (said[0], time_value(said[1])),
+        parent_step=row[task_at + 12],
     )
 
 

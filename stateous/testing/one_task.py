@@ -9,18 +9,25 @@ from typing import Any, Final, Protocol
 import msgspec
 
 from stateous.client.answers import Grant, GrantFlow, GrantLog, GrantStep
-from stateous.client.documents import plain
 from stateous.engine import answers, family
 from stateous.engine.answers import Answer
-from stateous.engine.commands import Checkpoint, Claim, Respond, ResponseStatus, Start
+from stateous.engine.commands import (
+    AwaitChild,
+    Checkpoint,
+    Claim,
+    Fire,
+    Respond,
+    Start,
+)
 from stateous.engine.flows import first_flow
-from stateous.model.flows import ResponseFailed, ResponseTimeout
-from stateous.model.graph import Graph, parse_graph
+from stateous.model.graph import Graph
 from stateous.model.items import ItemRecord
 from stateous.model.marks import Occurrence, StateRef
-from stateous.model.names import END, START
-from stateous.model.refusals import Refusal, ResponseNotAwaited, StaleRevision
+from stateous.model.names import child_id
+from stateous.model.refusals import InvalidContext, Refusal, ResponseNotAwaited, StaleRevision
 from stateous.model.state_logs import BUILT_IN, SCOPES
+from stateous.testing.cutting import ENDED, cut_down
+from stateous.testing.ends import ChildEnd, Response, failure_of_child, result_of_child
 from stateous.testing.engine_log import EngineLog
 from stateous.testing.graphs import flow_of
 from stateous.testing.logs import Logs
@@ -56,7 +63,7 @@ def task_in_graph(graph: Graph, state: StateRef, setting: Setting) -> OneTask:
     Raises InvalidTokenId, and InvalidContext when the context breaks its model.
     """
     _, found = flow_of(graph, state)
-    store = MemoryStore(_cut_down(graph, state), now=START_OF_TIME, lease_for=LEASE_FOR)
+    store = MemoryStore(cut_down(graph, state), now=START_OF_TIME, lease_for=LEASE_FOR)
     started = store.do(Start(setting.token, setting.context))
     if isinstance(started, Refusal):
         raise started
@@ -76,6 +83,7 @@ def granted(grant: answers.Grant, *, state: str) -> Grant:
             correlation=step.correlation,
             message=step.message,
             fault=step.fault,
+            child=step.child,
         )
         for step in grant.steps
     }
@@ -106,6 +114,10 @@ class OneTask(Protocol):
         """Answer the step that the task waits for since the trial: `grant` is that of the run that goes on."""
         ...
 
+    def end_child(self, step: str, end: ChildEnd, trial: Trial, sent: Sent) -> str | None:
+        """End the child that the task waits for, likewise; or say why the task has failed with it."""
+        ...
+
 
 class FreeTask:
     """It knows no graph, and takes whatever can be sent."""
@@ -116,6 +128,7 @@ class FreeTask:
             for name, result in setting.steps.items()
         }
         self._revision = len(self._steps)
+        self._begun: AwaitChild | None = None
         fields = msgspec.structs.asdict(setting).items()
         known = {k: v for k, v in fields if k not in ("steps", "items")}
         self._fields: dict[str, Any] = {"task": 1, "state": state.name, **known}
@@ -126,6 +139,8 @@ class FreeTask:
         put_items(self, setting)
 
     def decide(self, said: Said, /) -> Answer | Refusal:
+        if isinstance(said, AwaitChild):
+            return self._begin(said)
         if not isinstance(said, Checkpoint):
             return answers.Done()
         if said.revision != self._revision:
@@ -140,14 +155,42 @@ class FreeTask:
         return answers.Checkpointed(self._revision, correlation)
 
     def respond(self, step: str, response: Response, trial: Trial, sent: Sent) -> None:
-        self._revision += 1
-        self._steps[step] = GrantStep(
+        ended = GrantStep(
             kind="response",
             status="faulted" if response.fault else "done",
             result=response.payload,
             message=response.message,
             fault=response.fault,
         )
+        self._go_on(step, ended, trial, sent)
+
+    def _begin(self, said: AwaitChild) -> Answer | Refusal:
+        if said.revision != self._revision:
+            return StaleRevision(
+                f"the flow is at revision {self._revision}, not at {said.revision}"
+            )
+        self._revision += 1
+        at = self.grant
+        child = said.id or child_id(at.token, at.state.rpartition("/")[2], at.visit, said.name)
+        self._steps[said.name] = GrantStep(kind="child", status="open", child=child)
+        self._begun = said
+        return answers.Checkpointed(self._revision, child=child)
+
+    def end_child(self, step: str, end: ChildEnd, trial: Trial, sent: Sent) -> str | None:
+        begun, child = self._begun, self._steps[step].child or ""
+        assert begun is not None  # noqa: S101 - the task waits for it
+        if end.reason is not None and begun.fail_on_failure:
+            return failure_of_child(child, end)
+        context = end.context if end.context is not None else begun.input
+        result = result_of_child(child, begun.workflow, context, end)
+        self._go_on(
+            step, GrantStep(kind="child", status="done", result=result, child=child), trial, sent
+        )
+        return None
+
+    def _go_on(self, step: str, ended: GrantStep, trial: Trial, sent: Sent) -> None:
+        self._revision += 1
+        self._steps[step] = ended
         context = {**self.grant.context, **sent.context}
         attempt = self.grant.attempt + 1
         self._fields |= {"context": context, "memory": trial.memory, "attempt": attempt}
@@ -175,6 +218,23 @@ class GraphTask:
     def respond(self, step: str, response: Response, trial: Trial, sent: Sent) -> None:  # noqa: ARG002
         respond(self._store, trial.grant.task, step, response)
         self.grant = self._claimed()
+
+    def end_child(self, step: str, end: ChildEnd, trial: Trial, sent: Sent) -> str | None:  # noqa: ARG002
+        store, row = self._store, self._store.steps[trial.grant.task, step]
+        child = store.tokens[row.child or ""]
+        if end.reason is not None and row.fail_on_failure:
+            return failure_of_child(child.token, end)
+        context = end.context if end.context is not None else child.context
+        model = store.rules.flow(child.workflow).context
+        problem = store.graph.models.problem(model, context)
+        if problem is not None:
+            raise InvalidContext(f"the child {step!r}: {problem}")
+        # It has one way, out of its only state; what it came to is what the test says.
+        store.do(Fire(child.token, ENDED))
+        result = result_of_child(child.token, child.workflow, context, end)
+        store.steps[trial.grant.task, step].result = result
+        self.grant = self._claimed()
+        return None
 
     def _claimed(self) -> Grant:
         claim = Claim(supervisor=SUPERVISOR, states=(self._queue,))
@@ -223,26 +283,6 @@ def respond(store: MemoryStore, task: int, step: str, response: Response) -> Non
         store.steps[task, step].fault = response.fault
 
 
-class Response(msgspec.Struct, frozen=True):
-    """What somebody outside answers: plain JSON, or why there is no answer."""
-
-    status: ResponseStatus
-    payload: Any = None
-    message: str | None = None
-    fault: str | None = None
-
-
-def response_of(given: object) -> Response:
-    """A payload, or a ResponseFailed or ResponseTimeout. Raises NotJson."""
-    match given:
-        case ResponseTimeout():
-            return Response("failed", message=str(given), fault="deadline")
-        case ResponseFailed():
-            return Response("failed", message=str(given), fault="failed")
-        case _:
-            return Response("completed", plain(given, "the response"))
-
-
 def _put(store: MemoryStore, state: str, setting: Setting) -> None:
     """Make the first visit and attempt of the token the ones that the test is about."""
     (token,), (task,) = store.tokens.values(), store.tasks.values()
@@ -280,36 +320,3 @@ def _done(
         opened_at=at,
         completed_at=at,
     )
-
-
-_cut: dict[tuple[str, str], Graph] = {}
-"""By the checksum of the whole graph and the state: to read a graph takes longer than to run a routine."""
-
-
-def _cut_down(graph: Graph, state: StateRef) -> Graph:
-    """A graph of this state only: its events, models and schemas are those of the workflow it is in."""
-    key = (graph.checksum, state.name)
-    known = _cut.get(key)
-    if known is None:
-        known = _cut[key] = parse_graph(_document(graph, state))
-    return known
-
-
-def _document(graph: Graph, state: StateRef) -> dict[str, Any]:
-    flow, found = flow_of(graph, state)
-    whole = graph.document
-    document: dict[str, Any] = (
-        whole if flow.workflow == graph.workflow else whole["workflows"][flow.workflow]
-    )
-    kept = document["states"][found.name].get("state_log")
-    log: dict[str, Any] = {} if kept is None else {"state_log": kept}
-    ways = [{"from": found.name, "to": END, "on": event} for event in found.emits]
-    cut = {
-        "stateous": whole["stateous"],
-        "workflow": flow.workflow,
-        "states": {found.name: {"emits": list(found.emits), **log}},
-        "events": document["events"],
-        "transitions": [{"from": START, "to": found.name}, *ways],
-        "schemas": whole["schemas"],
-    }
-    return cut if flow.context is None else {**cut, "context": flow.context}

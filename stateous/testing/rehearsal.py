@@ -32,12 +32,13 @@ from stateous.model.refusals import Refusal, TaskNotFound, TokenNotFound
 from stateous.model.wire.body import Body, read_body
 from stateous.testing.casting import Routines, casts_for
 from stateous.testing.crashes import Crashes
+from stateous.testing.ends import Response
 from stateous.testing.engine_log import EngineLog
 from stateous.testing.graphs import AnyState, Source, graph_for, queue_of
 from stateous.testing.happenings import AnyEvent, spoken
 from stateous.testing.logs import Logs
 from stateous.testing.memory_store import MemoryStore
-from stateous.testing.one_task import LEASE_FOR, START_OF_TIME, Response, granted, respond
+from stateous.testing.one_task import LEASE_FOR, START_OF_TIME, granted, respond
 from stateous.testing.problems import CannotTest, refuse_unknown
 from stateous.testing.stubs import Stub
 from stateous.testing.tokens import RehearsedToken

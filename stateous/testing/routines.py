@@ -14,9 +14,15 @@ from stateous.client.documents import plain
 from stateous.model.durations import parse_duration
 from stateous.model.items import ItemRecord
 from stateous.model.marks import Occurrence, StateRef, states_of
+from stateous.testing.ends import child_end_of, response_of
 from stateous.testing.graphs import Source, graph_for, state_ref
 from stateous.testing.happenings import AnyEvent, Reported, occurrence
-from stateous.testing.one_task import OneTask, Setting, free_task, response_of, task_in_graph
+from stateous.testing.one_task import (
+    OneTask,
+    Setting,
+    free_task,
+    task_in_graph,
+)
 from stateous.testing.problems import CannotTest, refuse_unknown
 from stateous.testing.trials import Sent, Trial, refuse_running_loop, routine_for
 from stateous_supervisor.attempt import End
@@ -37,7 +43,8 @@ class Done(msgspec.Struct, frozen=True, kw_only=True):
 
     `error` is what the ledger would show, `raised` the exception itself. `context` is the token's after the
     outcome, `memory` that of the state. `notes` are in the order in which they were written. `steps` are the results of
-    steps and responses, `awaits` is the response that it waits for. `items` are the records of its state log.
+    steps, responses and children, `awaits` is the response or child that it waits for. With a child that failed there is
+    an `error`, and the routine was not run on. `items` are the records of its state log.
     """
 
     event: Reported | None
@@ -58,8 +65,9 @@ class Given(TypedDict, total=False):
 
     `context` and `memory` are values that JSON can hold; `context` may be an instance of its model.
     `steps` are what earlier attempts have done already, with its results. `responses` are the answers to what the routine
-    asks for, a ResponseFailed or ResponseTimeout for none: it is run on with each of them until it waits for another.
-    `items` are the records that its state log has.
+    asks for, a ResponseFailed or ResponseTimeout for none, `children` what the children come to that it begins: a
+    ChildResult, the context that they end with, None for what they began with, or an exception that says why one failed.
+    It is run on with each of them until it waits for another. `items` are the records that its state log has.
     `entered_by` is the event that brought the token here. `state` says which one is meant when the
     routine is marked for several, or for none. With a `workflow` (or its graph, or the path of its flow.py
     or graph file) payload, schedules and context are checked as the control plane checks them.
@@ -71,6 +79,7 @@ class Given(TypedDict, total=False):
     steps: Mapping[str, object]
     responses: Mapping[str, object]
     items: Iterable[ItemRecord]
+    children: Mapping[str, object]
     visit: int
     attempt: int
     token: str
@@ -108,6 +117,9 @@ class _Play:
         self._task, self._routine = _task(function, given)
         answered = given.get("responses", {}).items()
         self._responses = {name: response_of(response) for name, response in answered}
+        ended = given.get("children", {}).items()
+        self._children = {name: child_end_of(end) for name, end in ended}
+        self._error: str | None = None
         self._notes: list[str] = []
         self._last: tuple[Trial, Sent] | None = None
 
@@ -116,10 +128,17 @@ class _Play:
             return self._trial()
         trial, sent = self._last
         (*_, name) = sent.awaiting or ("",)
-        response = self._responses.pop(name, None)
-        if response is None:
+        response, end = self._responses.get(name), self._children.get(name)
+        if response is not None and trial.awaits == "response":
+            del self._responses[name]
+            self._task.respond(name, response, trial, sent)
+        elif end is not None and trial.awaits == "child":
+            del self._children[name]
+            self._error = self._task.end_child(name, end, trial, sent)
+        else:
             return None
-        self._task.respond(name, response, trial, sent)
+        if self._error is not None:
+            return None
         return self._trial()
 
     def _trial(self) -> Trial:
@@ -141,14 +160,14 @@ class _Play:
         trial, sent = self._last
         return Done(
             event=Reported(sent.event, sent.payload) if sent.kind == "event" else None,
-            waits=sent.kind == "waiting",
-            error=sent.error,
+            waits=sent.kind == "waiting" and self._error is None,
+            error=self._error or sent.error,
             context={**trial.grant.context, **sent.context},
             memory=trial.memory,
             notes=self._notes,
             schedules=[_scheduled(each) for each in sent.schedules],
             steps=trial.results,
-            awaits=sent.awaiting[-1] if sent.awaiting else None,
+            awaits=sent.awaiting[-1] if sent.awaiting and self._error is None else None,
             items=self._task.logs.records,
             raised=trial.raised,
         )

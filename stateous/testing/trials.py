@@ -16,7 +16,7 @@ from stateous.api.commands import memory_asked, note_asked, report_asked, step_a
 from stateous.client.answers import Checkpointed, Grant
 from stateous.engine import answers
 from stateous.engine.answers import Answer
-from stateous.engine.commands import Checkpoint, Items, Note, Report, SetMemory
+from stateous.engine.commands import AwaitChild, Checkpoint, Items, Note, Report, SetMemory
 from stateous.model.marks import Mark, StateRef
 from stateous.model.refusals import (
     AttemptOver,
@@ -39,7 +39,7 @@ from stateous_supervisor.routine import BadRoutines, Routine, check_routine
 SUPERVISOR: Final = "testing"
 """Who holds the tasks that the kit works on."""
 
-Said = Note | SetMemory | Report | Checkpoint | Items
+Said = Note | SetMemory | Report | Checkpoint | AwaitChild | Items
 Decide = Callable[[Said], Answer | Refusal]
 """The control plane: it answers what an attempt says, or refuses it."""
 
@@ -106,6 +106,11 @@ class Trial:
     def memory(self) -> dict[str, Any]:
         """What the routine remembers now."""
         return dict(self._attempt.context.memory)
+
+    @property
+    def awaits(self) -> str | None:
+        """The kind of the step that it waits for: `response` or `child`."""
+        return self._attempt.awaits
 
     @property
     def results(self) -> dict[str, Any]:
@@ -203,7 +208,7 @@ class Trial:
         if len(body) > LARGEST_BODY:
             raise BodyTooLarge(f"the body has more than {LARGEST_BODY} bytes")
         said = step_asked(self.grant.task, read_body(body))
-        if said.status == "open":
+        if isinstance(said, Checkpoint) and said.status == "open":
             correlation = f"{said.task}-{said.name}-{said.revision + 1}"
             said = msgspec.structs.replace(said, correlation=correlation)
         self._crash(said.name, "before")
@@ -212,7 +217,7 @@ class Trial:
             raise answer
         self._crash(said.name, "after")
         assert isinstance(answer, answers.Checkpointed)  # noqa: S101 - a checkpoint is answered so
-        return Checkpointed(answer.revision, answer.correlation)
+        return Checkpointed(answer.revision, answer.correlation, answer.child)
 
     def _crash(self, step: str, moment: Moment) -> None:
         if self.crashed or self._crashes(step, moment):

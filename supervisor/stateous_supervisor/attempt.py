@@ -75,6 +75,11 @@ class Attempt:
         """What steps and responses came to, those of earlier attempts, too."""
         return self._flow.results
 
+    @property
+    def awaits(self) -> str | None:
+        """The kind of the step that the run was ended for."""
+        return self._flow.awaits
+
     def run(self, call: Callable[[RunContext], object]) -> End:
         """Call the routine as `call` does, and wait for it. Whatever it does, this returns."""
         try:

@@ -10,7 +10,7 @@ from stateous.client.answers import Grant
 from stateous.client.calls import write_body
 from stateous.client.documents import NotJson, plain
 from stateous.model.durations import LONGEST, parse_duration
-from stateous.model.marks import Event, Occurrence
+from stateous.model.marks import Event, Occurrence, WorkflowRef
 from stateous.model.wire.body import holds_nul
 from stateous_supervisor.items import RunItems
 from stateous_supervisor.outcome import clean, payload_of
@@ -136,6 +136,18 @@ class RunContext:
             kind=type,
             on_lost=on_lost,
         )
+
+    def child(
+        self,
+        name: str,
+        workflow: WorkflowRef[Any] | str,
+        /,
+        input: object = None,
+        *,
+        id: str | None = None,
+        fail_on_failure: bool = True,
+    ) -> Any:
+        return self._steps.child(name, workflow, input, id=id, fail_on_failure=fail_on_failure)
 
     def schedule(self, event: Event | type[Event], /, *, after: str | timedelta) -> None:
         happens = event() if isinstance(event, type) else event

@@ -14,7 +14,8 @@ import msgspec
 
 from stateous.client.answers import Checkpointed, Grant, GrantStep
 from stateous.client.documents import plain
-from stateous.model.flows import FlowFailed, ResponseFailed, ResponseTimeout
+from stateous.model.flows import ChildResult, FlowFailed, ResponseFailed, ResponseTimeout
+from stateous.model.marks import WorkflowRef
 from stateous.model.refusals import (
     AttemptOver,
     FlowUnreadable,
@@ -29,7 +30,7 @@ from stateous_supervisor.typed import typed
 LONGEST_NAME: Final = 128
 LARGEST_BODY: Final = 1_048_576
 
-Kind = Literal["step", "response"]
+Kind = Literal["step", "response", "child"]
 
 
 class BadStep(StateousError):
@@ -37,7 +38,7 @@ class BadStep(StateousError):
 
 
 class Suspended(BaseException):
-    """Ends a run until the response that it awaits is there. No Exception: a routine is not to catch it."""
+    """Ends a run until what it awaits is there. No Exception: a routine is not to catch it."""
 
 
 class Stopped(BaseException):
@@ -65,7 +66,7 @@ _encode = msgspec.json.Encoder().encode
 class Flow:
     """The steps of one attempt, one after the other; any thread may begin one.
 
-    `suspended` names the response that the run was ended for, `stopped` says why it is not to go on.
+    `suspended` names the response or child that the run was ended for, `stopped` says why it is not to go on.
     """
 
     def __init__(self, grant: Grant, *, supervisor: str) -> None:
@@ -89,11 +90,16 @@ class Flow:
         steps = self._steps.items()
         return {name: step.result for name, step in steps if step.status == "done"}
 
+    @property
+    def awaits(self) -> str | None:
+        """The kind of the step that the run was ended for, `response` or `child`."""
+        return None if self.suspended is None else self._steps[self.suspended].kind
+
     def end(self) -> None:
         """The routine has ended: whoever it left behind can begin nothing more."""
         self._over = True
 
-    # -- the courses of a step and of a response ----------------------------------------------------
+    # -- the courses of a step, of a response and of a child ----------------------------------------------------
 
     def step(self, name: str, call: Callable[[], object], *, kind: Any) -> Course:
         """Do something once in the life of the flow; its result, remembered or new."""
@@ -137,6 +143,42 @@ class Flow:
                     yield from self._ask(name, trigger, timeout=timeout, on_lost=on_lost)
                     self._suspend(name)
 
+    def child(
+        self,
+        name: str,
+        workflow: object,
+        given: object,
+        *,
+        id: str | None,
+        fail_on_failure: bool,
+    ) -> Course:
+        """Begin a child token once, end the run, and return what it came to when the routine is run again."""
+        ref = _workflow(workflow, name)
+        asked = plain({} if given is None else given, f"the input of the child {name!r}", level=2)
+        if not isinstance(asked, dict):
+            raise BadStep(f"the input of the child {name!r} is no object")
+        if not isinstance(fail_on_failure, bool):  # pyright: ignore[reportUnnecessaryIsInstance] - a user's value
+            raise BadStep(f"fail_on_failure of {name!r} is True or False")
+        more: dict[str, Any] = {} if id is None else {"id": id}
+        more |= {} if fail_on_failure else {"fail_on_failure": False}
+        with self._one(name, "child") as before:
+            match before:
+                case GrantStep(status="done"):
+                    if id is not None and id != before.child:
+                        raise BadStep(
+                            f"the step {name!r} had the child {before.child!r}, and no other one"
+                        )
+                    return _result(before.result, ref, name)
+                case GrantStep(status="faulted"):
+                    raise FlowFailed(before.message or f"the child of {name!r} failed")
+                case _:
+                    # One that is there is asked for again: it must be the one that is meant.
+                    begun = yield from self._tell(
+                        name, "child", workflow=ref.name, input=asked, **more
+                    )
+                    self._steps[name] = GrantStep(kind="child", status="open", child=begun.child)
+                    self._suspend(name)
+
     def fault(self, problem: BaseException) -> bytes | None:
         """What is to be written down when the routine ends with `problem`: the step that raised it has faulted."""
         if self._raised is None or self.stopped is not None or self.suspended is not None:
@@ -171,7 +213,7 @@ class Flow:
 
     def _suspend(self, name: str) -> NoReturn:
         self.suspended = name
-        raise Suspended(f"{self._task} waits for the response {name!r}")
+        raise Suspended(f"{self._task} waits for {name!r}")
 
     def _tell(self, name: str, kind: Kind, **more: Any) -> Generator[Do | Tell, Any, Checkpointed]:
         try:
@@ -197,7 +239,7 @@ class Flow:
         )
         if len(body) > LARGEST_BODY:
             raise BadStep(
-                f"the result of the step {name!r} is larger than a mebibyte: nobody takes it"
+                f"what the step {name!r} comes with is larger than a mebibyte: nobody takes it"
             )
         return body
 
@@ -245,6 +287,25 @@ class Flow:
                     "a routine has to come to the same steps in each run"
                 )
         return before
+
+
+def _workflow(given: object, name: str) -> WorkflowRef[Any]:
+    match given:
+        case WorkflowRef():
+            return cast("WorkflowRef[Any]", given)
+        case str() if given:
+            return WorkflowRef(given)
+        case _:
+            raise BadStep(
+                f"the workflow of the child {name!r} is one of `workflows` in contract.py, or its name, "
+                f"and not {given!r:.80}"
+            )
+
+
+def _result(result: Any, workflow: WorkflowRef[Any], name: str) -> ChildResult[Any]:
+    at = f"the context of the child {name!r}"
+    found = typed(result, ChildResult[Any], f"what the child {name!r} came to")
+    return msgspec.structs.replace(found, context=typed(found.context, workflow.model, at))
 
 
 def _check_name(name: object) -> None:

@@ -44,6 +44,7 @@ class Accepted(msgspec.Struct, frozen=True, tag=True):
 
     revision: int
     correlation: str | None
+    child: str | None
 
 
 class Asked(msgspec.Struct, frozen=True, tag=True):

@@ -28,7 +28,7 @@ class Emitted(msgspec.Struct, frozen=True):
 
 
 class Waits(msgspec.Struct, frozen=True):
-    """The routine returned None, or awaits responses: the task waits for someone outside, or for a timer."""
+    """The routine returned None, or awaits a response or a child: the task waits for someone outside, or for a timer."""
 
     awaiting: tuple[str, ...] = ()
 

@@ -162,7 +162,7 @@ class InProcess:
             done = self._send(body, last=last)
         except StateousError as problem:
             return _refused(problem)
-        return Accepted(done.revision, done.correlation)
+        return Accepted(done.revision, done.correlation, done.child)
 
     def _told(self, asked: bytes) -> Frame:
         try:

@@ -26,7 +26,7 @@ class Send(Protocol):
 
 
 class Steps:
-    """`ctx.step` and `ctx.respond` of one attempt; they return what is to be awaited if the routine is `awaited`."""
+    """`ctx.step`, `ctx.respond` and `ctx.child` of one attempt; they return what is to be awaited if the routine is `awaited`."""
 
     def __init__(self, flow: Flow, *, awaited: bool, send: Send) -> None:
         self._flow = flow
@@ -66,6 +66,18 @@ class Steps:
             kind=kind,
             on_lost=on_lost,
         )
+        return self._follow(course)
+
+    def child(
+        self,
+        name: str,
+        workflow: object,
+        given: object,
+        *,
+        id: str | None,
+        fail_on_failure: bool,
+    ) -> Any:
+        course = self._flow.child(name, workflow, given, id=id, fail_on_failure=fail_on_failure)
         return self._follow(course)
 
     def fault(self, problem: BaseException) -> None:

@@ -114,7 +114,7 @@ class _Desk:
         answer = self._exchange(Stepped(body, last))
         if not isinstance(answer, Accepted):
             raise SupervisorGone(f"the supervisor answered {type(answer).__name__}")
-        return Checkpointed(answer.revision, answer.correlation)
+        return Checkpointed(answer.revision, answer.correlation, answer.child)
 
     def ask(self, ask: Ask, /) -> Any:
         """Return what the state log answers. Raises as `write` does, and what it refuses."""

@@ -7,7 +7,16 @@ from datetime import timedelta
 from typing import Any, NoReturn
 
 from stateous.engine.answers import Answer, Granted, ItemsTold, Told
-from stateous.engine.commands import Beat, Checkpoint, Claim, Command, ItemAsked, ItemCall, Messages
+from stateous.engine.commands import (
+    AwaitChild,
+    Beat,
+    Checkpoint,
+    Claim,
+    Command,
+    ItemAsked,
+    ItemCall,
+    Messages,
+)
 from stateous.engine.family import Entry, Item, ItemKey, Token
 from stateous.engine.showing import ShownFlow
 from stateous.model.graph import Graph, parse_graph
@@ -76,7 +85,7 @@ class EmptyPlane:
             else TokenNotFound("no such token")
         )
 
-    async def checkpoint(self, command: Checkpoint, *, size: int = 0) -> Answer:
+    async def checkpoint(self, command: Checkpoint | AwaitChild, *, size: int = 0) -> Answer:
         return await self.submit(command, size=size)
 
     async def respond(self, correlation: str, **asked: Any) -> Answer:

@@ -45,6 +45,7 @@ async def test_a_claim_grants_a_task_with_all_that_its_routine_needs(served: Ser
         "flow": {"revision": 0, "steps": {}},
         "entered_by": {"name": "torn", "payload": payload},
         "ambient": None,
+        "stateLog": None,
     }
     assert await served.news("T") == [claimed(task)]
 

@@ -242,7 +242,7 @@ def test_the_main_workflow_is_the_one_that_none_runs(run: Run, tmp_path: Path) -
     write(tmp_path, f"{FLOW}\nmore = Workflow('more')\n")
     assert refused(run, "compile", "sdlc") == (
         "sdlc/flow.py has 2 main workflows: 'sdlc', 'more'; "
-        "keep one, or run the others in a parallel state of it"
+        "keep one, or run the others in a state of it"
     )
     write(tmp_path, "")
     assert refused(run, "compile", "sdlc") == (

@@ -50,6 +50,7 @@ async def test_a_start_enters_the_first_state_queues_its_task_and_sets_its_timeo
         "flow": {"revision": 0, "steps": {}},
         "entered_by": {"name": "__started__"},
         "ambient": None,
+        "stateLog": None,
     }
     await served.read_up("T")
     await served.pass_by(hours=6)

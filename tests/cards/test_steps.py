@@ -15,6 +15,7 @@ from tests.store.opened import raw
 
 GRAPH = SDLC
 BIGGEST = 2**63
+DEADLINES = "select status from timers where kind = 'deadline'"
 
 
 async def step(served: Served, task: int, name: str = "charge", **fields: Any) -> Reply:
@@ -90,6 +91,15 @@ async def test_a_step_is_checked_in_order(served: Served) -> None:
         ({"name": "x" * 129}, "invalid_argument"),
         ({"name": "a\0"}, "invalid_argument"),
         ({"kind": "child"}, "invalid_body"),
+        ({"kind": "child", "workflow": 7}, "invalid_body"),
+        ({"kind": "child", "workflow": "a", "faulted": True}, "invalid_body"),
+        ({"kind": "child", "workflow": "a", "result": 1}, "invalid_body"),
+        ({"kind": "child", "workflow": "a", "fail_on_failure": 1}, "invalid_body"),
+        ({"kind": "child", "workflow": "a\0"}, "invalid_body"),
+        ({"kind": "child", "workflow": "a", "input": []}, "invalid_context"),
+        ({"kind": "child", "workflow": "a", "input": {"a": "\0"}}, "invalid_context"),
+        ({"kind": "child", "workflow": "a", "id": 7}, "invalid_token_id"),
+        ({"kind": "child", "workflow": "a", "id": "a b"}, "invalid_token_id"),
         ({"kind": None}, "invalid_body"),
         ({"faulted": 1}, "invalid_body"),
         ({"message": 1}, "invalid_body"),
@@ -128,7 +138,9 @@ async def test_only_the_last_step_is_answered_again(served: Served) -> None:
     assert (await flow(served))["steps"]["a"]["resultJson"] == "1"
 
 
-async def test_a_response_is_awaited_and_the_task_goes_on_with_it(served: Served) -> None:
+async def test_a_response_is_awaited_and_the_task_goes_on_with_it(
+    served: Served, database: Database
+) -> None:
     task = await claimed_task(served)
     correlation = await opened(served, task, timeout="2h")
     assert len(correlation) == 32
@@ -176,7 +188,8 @@ async def test_a_response_is_awaited_and_the_task_goes_on_with_it(served: Served
         assert (reply.status, reply.json["duplicate"]) == (200, True)
     assert await served.news("T") == []
     # Its deadline went with it.
-    await served.pass_by(hours=1)
+    assert await raw(database, DEADLINES) == [("cancelled",)]
+    await served.pass_by(hours=2)
     assert (await flow(served))["steps"]["label"]["completed"]
 
 
@@ -287,12 +300,14 @@ async def test_a_waiting_report_names_steps_that_are_there(served: Served) -> No
     assert await served.news("T") == []
 
 
-async def test_someone_outside_may_end_a_task_that_waits_for_a_step(served: Served) -> None:
+async def test_someone_outside_may_end_a_task_that_waits_for_a_step(
+    served: Served, database: Database
+) -> None:
     task, correlation = await await_label(served, timeout="2h")
     assert (await report(served, task, event="coded")).status == 200
     assert (await served.token("T"))["state"] == "testing"
-    await served.read_up("T")
-    await served.pass_by(hours=1)
+    assert await raw(database, DEADLINES) == [("cancelled",)]
+    await served.pass_by(hours=2)
     assert said(await respond(served, correlation)) == (404, "response_not_awaited")
 
 
@@ -457,33 +472,3 @@ async def test_what_another_version_wrote_is_refused_and_not_touched(
     reply = await report(served, task, "waiting", supervisor=BOX, awaiting=["label"])
     assert said(reply) == unreadable
     assert await raw(database, "select schema_version, revision from flows") == [(2, 2)]
-
-
-@pytest.mark.parametrize("fault", ["failed", "deadline"])
-async def test_a_fault_is_told_until_an_attempt_that_knew_of_it_has_failed(
-    served: Served, fault: str
-) -> None:
-    await served.start("T")
-    await served.report((await served.claim())["task"], event="coded")
-    task = (await served.claim())["task"]
-    correlation = await opened(served, task, timeout="1h")
-    await served.wait(task, awaiting=["label"])
-    if fault == "failed":
-        await respond(served, correlation, status="failed")
-    else:
-        await served.pass_by(hours=1)
-    assert (await served.claim())["flow"]["steps"]["label"]["fault"] == fault
-    await served.post("/tasks/release", {"supervisor": BOX, "tasks": [task]})
-    assert (await served.claim())["flow"]["steps"]["label"]["fault"] == fault
-    await report(served, task, "failed", error="no label")
-    label = (await served.claim())["flow"]["steps"]["label"]
-    assert label["status"] == "faulted"
-    assert "fault" not in label
-
-
-async def test_a_routine_is_told_of_no_fault_that_it_wrote_down_itself(served: Served) -> None:
-    task = await claimed_task(served)
-    await opened(served, task)
-    await step(served, task, "label", kind="response", revision=1, faulted=True, message="no line")
-    await served.post("/tasks/release", {"supervisor": BOX, "tasks": [task]})
-    assert "fault" not in (await served.claim())["flow"]["steps"]["label"]

@@ -68,3 +68,34 @@ async def test_a_final_failure_in_a_pause_is_held(served: Served) -> None:
     assert kinds == ["flow_failed", "task_failed", "event_deferred"]
     await served.steer("T", "resume")
     assert await served.status("T") == "failed"
+
+
+async def test_a_flow_tells_how_its_token_ended_with_it(served: Served) -> None:
+    await served.start("T")
+    await served.report((await served.claim())["task"], event="coded")
+    task = (await served.claim())["task"]
+    await step(served, task, "charge", result=7)
+    await served.remember(task, "k", 1)
+    await report(served, task, event="checked", payload={"approved": True})
+    assert await served.status("T") == "completed"
+    shown = await flow(served)
+    assert (shown["status"], shown["statusName"]) == (1, "Succeeded")
+    assert (shown["steps"]["charge"]["resultJson"], shown["values"]) == ("7", {})
+
+
+async def test_a_flow_of_a_cancelled_token_has_failed(served: Served) -> None:
+    task = await claimed_task(served)
+    await step(served, task, "charge")
+    await served.steer("T", "cancel")
+    shown = await flow(served)
+    assert (shown["status"], shown["statusName"]) == (2, "Failed")
+
+
+async def test_a_flow_is_suspended_as_long_as_its_outcome_is_held(served: Served) -> None:
+    task = await claimed_task(served)
+    await step(served, task, "charge")
+    await served.steer("T", "pause")
+    await report(served, task, event="coded")
+    assert (await flow(served))["statusName"] == "Suspended"
+    await served.steer("T", "resume")
+    assert (await flow(served))["flowTypeName"] == "sdlc/testing"

@@ -151,3 +151,53 @@ async def test_a_fault_behind_which_somebody_else_was_asked_is_told_for_good(
         await served.wait(task, awaiting=["person"])
         if not answered:
             await respond(served, person, payload=1)
+
+
+@pytest.mark.parametrize("on_lost", ["resume", "fail", "keep"])
+async def test_an_answer_while_a_later_attempt_works(served: Served, on_lost: str) -> None:
+    await served.start("T")
+    await served.report((await served.claim())["task"], event="coded")
+    task = (await served.claim())["task"]
+    correlation = await opened(served, task, on_lost=on_lost)
+    await report(served, task, "failed", error="no ink")
+    assert (await served.claim())["attempt"] == 2
+    await served.read_up("T")
+    await respond(served, correlation, payload=1)
+    kinds = [kind for kind, _ in await served.news("T")]
+    if on_lost == "fail":
+        assert kinds[:3] == ["response_received", "flow_failed", "task_failed"]
+        return
+    assert kinds == ["response_received"]
+    await served.wait(task, awaiting=["label"])
+    assert [kind for kind, _ in await served.news("T")] == ["task_waiting", "task_resumed"]
+    assert (await served.claim())["flow"]["steps"]["label"]["result"] == 1
+
+
+@pytest.mark.parametrize("fault", ["failed", "deadline"])
+async def test_a_fault_is_told_until_an_attempt_that_knew_of_it_has_failed(
+    served: Served, fault: str
+) -> None:
+    await served.start("T")
+    await served.report((await served.claim())["task"], event="coded")
+    task = (await served.claim())["task"]
+    correlation = await opened(served, task, timeout="1h")
+    await served.wait(task, awaiting=["label"])
+    if fault == "failed":
+        await respond(served, correlation, status="failed")
+    else:
+        await served.pass_by(hours=1)
+    assert (await served.claim())["flow"]["steps"]["label"]["fault"] == fault
+    await served.post("/tasks/release", {"supervisor": BOX, "tasks": [task]})
+    assert (await served.claim())["flow"]["steps"]["label"]["fault"] == fault
+    await report(served, task, "failed", error="no label")
+    label = (await served.claim())["flow"]["steps"]["label"]
+    assert label["status"] == "faulted"
+    assert "fault" not in label
+
+
+async def test_a_routine_is_told_of_no_fault_that_it_wrote_down_itself(served: Served) -> None:
+    task = await claimed_task(served)
+    await opened(served, task)
+    await step(served, task, "label", kind="response", revision=1, faulted=True, message="no line")
+    await served.post("/tasks/release", {"supervisor": BOX, "tasks": [task]})
+    assert "fault" not in (await served.claim())["flow"]["steps"]["label"]

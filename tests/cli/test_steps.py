@@ -72,6 +72,19 @@ async def test_a_token_is_shown_with_its_steps(
     assert await shown(capsys, url) == "T: review, completed\n  T  step charge: done (twice)\n"
 
 
+async def test_steps_are_shown_when_the_task_was_given_back_since(
+    url: str, client: AsyncClient, capsys: pytest.CaptureFixture[str]
+) -> None:
+    await client.start("T")
+    grant = await claimed(client, "r1")
+    await client.checkpoint(grant.task, "charge", revision=0, attempt=1)
+    await client.send(calls.release("box", tasks=[grant.task]))
+    assert await shown(capsys, url) == "T: draft, active\n  T  step charge: done\n"
+    await claimed(client, "r2")
+    await client.checkpoint(grant.task, "print", revision=1, attempt=2)
+    assert (await shown(capsys, url)).endswith("  T  step charge: done\n  T  step print: done\n")
+
+
 async def shown_list(capsys: pytest.CaptureFixture[str], url: str) -> str:
     assert await asyncio.to_thread(command, ["token", "show", "--url", url]) == 0
     return capsys.readouterr().out

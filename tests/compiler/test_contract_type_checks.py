@@ -8,16 +8,16 @@ import sys
 from pathlib import Path
 
 from stateous.compiler.scaffold import write_supervisor
-from stateous.model.graph import parse_graph
-from tests.compiler.contracts import GRAPH, LIBRARIES
+from stateous.model.graph import Graph, parse_graph
+from tests.compiler.contracts import LIBRARIES, graph_with
 
 ROOT = Path(__file__).parents[2]
 
 ROUTINES = '''\
 """The routines of a test: each way to return an event, and one that is wrong."""
 
-from contract import Review, code_check, events, states
-from stateous import BadAnswer, Context, on_state
+from contract import Review, code_check, events, states, workflows
+from stateous import BadAnswer, ChildResult, Context, WorkflowRef, on_state
 
 
 @on_state(states.review)
@@ -35,15 +35,33 @@ async def review(ctx: Context) -> events.reviewed | events.submitted | None:
         return states.review.outcome("{}")
 
 
+async def looked(ctx: Context, workflow: WorkflowRef[Review]) -> bool:
+    found: ChildResult[Review] = await ctx.child("look", workflow, Review(approved=True), id="A-1")
+    return found.context.approved
+
+
+@on_state(states.draft)
+async def draft(ctx: Context) -> events.submitted:
+    ctx["looked"] = await looked(ctx, workflows.code_check)
+    return events.submitted()
+
+
 @on_state(code_check.states.work)
 def work(ctx: Context) -> events.submitted:
     return code_check.states.work.outcome(b"{}")
 '''
 
 
+def _graph() -> Graph:
+    document = graph_with({})
+    document["states"]["draft"]["children"] = ["code-check"]
+    document["workflows"]["code-check"]["context"] = "Review"
+    return parse_graph(document)
+
+
 def test_a_strict_type_checker_knows_what_a_state_emits(tmp_path: Path) -> None:
     for library in LIBRARIES:
-        write_supervisor(parse_graph(GRAPH), tmp_path / library, url="http://x", models=library)
+        write_supervisor(_graph(), tmp_path / library, url="http://x", models=library)
         (tmp_path / library / "mine.py").write_text(ROUTINES)
     folders = [{"root": library, "extraPaths": [str(ROOT)]} for library in LIBRARIES]
     settings = {

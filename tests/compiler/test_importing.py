@@ -313,7 +313,7 @@ one, other = Workflow("one"), Workflow("other")
         ("", "has no workflow"),
         (
             TWO,
-            "has 2 main workflows: 'one', 'other'; keep one, or run the others in a parallel state of it",
+            "has 2 main workflows: 'one', 'other'; keep one, or run the others in a state of it",
         ),
         (
             TWO + "one.state('s', parallel=[other]); other.state('s', parallel=[one])",

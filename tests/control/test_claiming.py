@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncGenerator
 from datetime import timedelta
-from typing import Any
 
 import psycopg
 import pytest
@@ -19,20 +18,24 @@ from stateous.engine.answers import Grant, Granted
 from stateous.engine.commands import (
     Claim,
     Fire,
-    Pause,
-    Report,
-    Resume,
-    Start,
 )
 from stateous.model.graph import parse_graph
 from stateous.model.refusals import NotServing
+from tests.control.readying import (
+    STORIES,
+    Story,
+    claim,
+    done,
+    let_wait,
+    start,
+    take,
+    the_end_of_a_lease,
+)
 from tests.databases import Clock, Database
 from tests.engine.graphs import parallel
 
 LONG = 30.0
 """Seconds that no test waits: who waits so long is woken."""
-
-STATES = ("work", "ship", "security/look", "style/look")
 
 
 @pytest.fixture(autouse=True)
@@ -61,10 +64,6 @@ GRAPH["states"]["ship"]["timeout"] = "1h"
 GRAPH["transitions"] += [{"from": "ship", "to": "work", "on": "timeout"}]
 
 
-def claim(*states: str, by: str = "waiter", request: str | None = None, most: int = 1) -> Claim:
-    return Claim(supervisor=by, states=states or STATES, request=request, max=most)
-
-
 def waits(plane: Plane, asked: Claim, *, wait: float = LONG) -> asyncio.Task[Granted]:
     """A claim that waits; it is registered when somebody else is given a turn."""
     return asyncio.ensure_future(plane.claim(asked, wait=wait))
@@ -82,108 +81,6 @@ async def asleep(plane: Plane, *waiting: asyncio.Task[Granted]) -> None:
 async def granted(waiting: asyncio.Task[Granted]) -> list[Grant]:
     async with asyncio.timeout(20):
         return list((await waiting).grants)
-
-
-async def start(plane: Plane, *tokens: str) -> None:
-    for token in tokens:
-        await plane.submit(Start(token, {"title": "x"}))
-
-
-async def take(plane: Plane, *states: str) -> Grant:
-    (grant,) = (await plane.claim(claim(*states, by="box"))).grants
-    return grant
-
-
-async def done(plane: Plane, grant: Grant, event: str) -> None:
-    payload = {"approved": True} if event == "passed" else None
-    await plane.submit(Report(task=grant.task, kind="event", event=event, payload=payload))
-
-
-async def let_wait(plane: Plane, grant: Grant) -> None:
-    await plane.submit(Report(task=grant.task, kind="waiting", supervisor="box"))
-
-
-# -- what makes a task ready ------------------------------------------------------------------------------
-
-Trigger = Coroutine[Any, Any, Any]
-Story = Callable[[Plane, Clock], Awaitable[Trigger]]
-
-
-async def a_start(plane: Plane, _clock: Clock) -> Trigger:
-    return start(plane, "NEW")
-
-
-async def an_event(plane: Plane, _clock: Clock) -> Trigger:
-    await start(plane, "T")
-    await take(plane, "work")
-    return plane.submit(Fire("T", "leave"))
-
-
-async def a_report(plane: Plane, _clock: Clock) -> Trigger:
-    await start(plane, "T")
-    return done(plane, await take(plane, "work"), "ready")
-
-
-async def a_retry(plane: Plane, _clock: Clock) -> Trigger:
-    await start(plane, "T")
-    grant = await take(plane, "work")
-    return plane.submit(Report(task=grant.task, kind="failed", error="no ink"))
-
-
-async def the_end_of_a_lease(plane: Plane, clock: Clock) -> Trigger:
-    await start(plane, "T")
-    await take(plane, "work")
-    clock.forward(seconds=121)
-    return plane.ticker.tick()
-
-
-async def a_timer(plane: Plane, clock: Clock) -> Trigger:
-    await start(plane, "T")
-    await plane.submit(Fire("T", "leave"))
-    await let_wait(plane, await take(plane, "ship"))
-    clock.forward(hours=1)
-    return plane.ticker.tick()
-
-
-async def a_resume(plane: Plane, _clock: Clock) -> Trigger:
-    await start(plane, "T")
-    await plane.submit(Pause("T"))
-    return plane.submit(Resume("T"))
-
-
-async def a_resume_that_applies_what_was_held(plane: Plane, _clock: Clock) -> Trigger:
-    await start(plane, "T")
-    await take(plane, "work")
-    await plane.submit(Pause("T"))
-    await plane.submit(Fire("T", "leave"))
-    return plane.submit(Resume("T"))
-
-
-async def a_release(plane: Plane, _clock: Clock) -> Trigger:
-    await start(plane, "T")
-    grant = await take(plane, "work")
-    return plane.release("box", tasks=[grant.task])
-
-
-async def a_join(plane: Plane, _clock: Clock) -> Trigger:
-    await start(plane, "T")
-    await done(plane, await take(plane, "work"), "ready")
-    await done(plane, await take(plane, "security/look"), "passed")
-    return done(plane, await take(plane, "style/look"), "passed")
-
-
-STORIES: list[Story] = [
-    a_start,
-    an_event,
-    a_report,
-    a_retry,
-    the_end_of_a_lease,
-    a_timer,
-    a_resume,
-    a_resume_that_applies_what_was_held,
-    a_release,
-    a_join,
-]
 
 
 @pytest.mark.parametrize("story", STORIES, ids=lambda story: story.__name__)

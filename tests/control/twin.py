@@ -11,6 +11,7 @@ from stateous.engine.answers import Grant, Granted, Told
 from stateous.engine.batch import Batch
 from stateous.engine.claiming import ClaimBatch
 from stateous.engine.commands import (
+    AwaitChild,
     Checkpoint,
     Claim,
     Command,
@@ -122,9 +123,10 @@ class Twin:
             found = await self.store.token_read(token)
             assert found is not None
             theirs = self.world.tokens[token]
-            assert msgspec.structs.replace(found, task=None) == msgspec.structs.replace(
-                theirs, task=None
-            )
+            own = msgspec.structs.replace(found, task=None, child_task=None)
+            assert own == msgspec.structs.replace(theirs, task=None, child_task=None)
+            if theirs.child_task is not None:
+                assert found.child_task == self.task_ids[theirs.child_task]
             assert (found.task is None) == (theirs.task is None)
         await self.compare_items()
         listed = await self.store.tokens_list(status=None, parent=None, limit=1000)
@@ -161,6 +163,7 @@ class Twin:
             case (
                 Report()
                 | Checkpoint()
+                | AwaitChild()
                 | Respond()
                 | Note()
                 | SetMemory()

@@ -132,6 +132,9 @@ class Moment:
         flow = self.world.flows.get(task.id)
         assert flow is not None or not steps
         opened = [step.name for step in steps.values() if step.status == "open"]
+        for step in steps.values():
+            if step.kind == "child" and step.status == "open" and task.status in OPEN_TASK:
+                assert token.child == step.child, "a child that has ended has ended its step"
         assert len(opened) <= 1, "one step is open at a time"
         if task.awaiting is not None and token.status == "active":
             awaited = [steps[name].status for name in task.awaiting]
@@ -147,14 +150,26 @@ class Moment:
             assert not live
             return
         assert all(child.status == token.status for child in live), "a family is paused as a whole"
+        self._check_awaited(token, live)
         prefix = f"{token.token}.{token.state}.{token.visit}."
-        assert all(child.token.startswith(prefix) for child in live)
+        parallel = [child for child in live if child.token != token.child]
+        assert all(child.token.startswith(prefix) for child in parallel)
         if self.world.rules.state(token.workflow, token.state).parallel:
             assert live, "a parallel state whose children have all ended has met its join"
         else:
             held = self.world.held.get(token.root, [])
             has_outcome = any(one.token == token.token and one.task is not None for one in held)
             assert token.task is not None or has_outcome, "a live token has work, or an outcome"
+
+    def _check_awaited(self, token: Token, live: list[Token]) -> None:
+        """The live child that a routine began is the one that an open step of it awaits."""
+        if token.child is None:
+            return
+        assert [child.token for child in live] == [token.child]
+        (step,) = (step for step in self.world.steps.values() if step.child == token.child)
+        assert (step.task, step.status) == (token.child_task, "open")
+        task = self.world.tasks[step.task]
+        assert (task.token, task.state, task.visit) == (token.token, token.state, token.visit)
 
     def _check_held(self, root: str, held: list[Held]) -> None:
         assert [one.arrival for one in held] == list(range(1, len(held) + 1))

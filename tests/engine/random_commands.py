@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from stateous.engine.commands import (
+    AwaitChild,
     Cancel,
     Checkpoint,
     Command,
@@ -30,7 +31,7 @@ from stateous.engine.commands import (
     SetMemory,
     Start,
 )
-from stateous.engine.family import Schedule
+from stateous.engine.family import Schedule, Task
 from stateous.engine.items import Place, log_of, place_of
 from stateous.engine.lifecycles import LIVE_TOKEN, WORKED_TASK
 from stateous.model.state_logs import SCOPES
@@ -51,7 +52,7 @@ SUPERVISORS = ("one", "two")
 
 def random_command(chance: Chance, world: World) -> Command:
     """One command of any kind."""
-    kind = chance.one(range(40))
+    kind = chance.one(range(48))
     if kind == 0 or (kind < 12 and not _live(world)):
         name = likely(chance, [f"N{len(world.tokens)}"], IDS)
         return Start(name, likely(chance, CONTEXTS, ODD_CONTEXTS) or {})
@@ -63,7 +64,9 @@ def random_command(chance: Chance, world: World) -> Command:
         return _steering(chance, world)
     if kind < 24:
         return _other(chance, world)
-    return random_step(chance, world) if kind < 30 else random_items(chance, world)
+    if kind < 36:
+        return random_step(chance, world)
+    return _family_matter(chance, world) if kind < 38 else random_items(chance, world)
 
 
 def random_items(chance: Chance, world: World) -> Command:
@@ -121,11 +124,13 @@ def _working(chance: Chance, world: World) -> tuple[int, int]:
     return task, attempt or 1
 
 
-def random_step(chance: Chance, world: World) -> Checkpoint | Respond:
-    """A step of a routine, or a response to one; most often it fits."""
+def random_step(chance: Chance, world: World) -> Checkpoint | AwaitChild | Respond:
+    """A step of a routine, a child, or a response to one; most often it fits."""
     asked = [step for step in world.steps.values() if step.correlation or step.answered]
-    if asked and happens(chance, 1, 2):
-        step = chance.one(asked)
+    live = set(_live(world))
+    opened = [s for s in asked if s.correlation and world.tasks[s.task].token in live]
+    if (opened and happens(chance, 3, 4)) or (asked and happens(chance, 1, 6)):
+        step = likely(chance, opened, asked)
         known = [each for each in (step.correlation, step.answered) if each]
         return Respond(
             task=step.task,
@@ -135,11 +140,13 @@ def random_step(chance: Chance, world: World) -> Checkpoint | Respond:
             payload=chance.one((None, 1)),
             message=chance.one((None, "so far")),
         )
-    task, attempt = _task(chance, world)
+    task, attempt = _task(chance, world, able=frozenset({"claimed"}))
     flow = world.flows.get(task)
     now = 0 if flow is None else flow.revision
     revision = likely(chance, [now], [now + 1, max(now - 1, 0)])
     name = chance.one(("a", "b", "c"))
+    if happens(chance, 1, 6):
+        return _child(chance, world, task, attempt or 1, revision, name)
     kinds = (("step", "done"), ("step", "faulted"), ("response", "open"), ("response", "open"))
     kind, status = chance.one((*kinds, ("response", "faulted")))
     return Checkpoint(
@@ -157,6 +164,47 @@ def random_step(chance: Chance, world: World) -> Checkpoint | Respond:
     )
 
 
+def _child(
+    chance: Chance, world: World, task: int, attempt: int, revision: int, name: str
+) -> AwaitChild:
+    """A child of a routine; most often of a workflow that its state declares."""
+    found = world.tasks.get(task)
+    declared = () if found is None else _declared(world, found)
+    return AwaitChild(
+        task=task,
+        attempt=attempt,
+        revision=revision,
+        name=name,
+        workflow=likely(chance, declared, ["c0", "c3", "m", "nothing"]),
+        input=likely(chance, CONTEXTS, ODD_CONTEXTS) or {},
+        id=likely(chance, [None, None, f"K{len(world.tokens)}"], ["T", "k3", "K4", "K 5"]),
+        fail_on_failure=happens(chance, 1, 2),
+    )
+
+
+def _family_matter(chance: Chance, world: World) -> Command:
+    """A routine begins a child, or comes to wait for the one that it has; another step where neither can be."""
+    claimed = [task for task in world.tasks.values() if task.status == "claimed"]
+    opened = {step.task: step for step in world.steps.values() if step.status == "open"}
+    able = [task for task in claimed if task.id not in opened and _declared(world, task)]
+    asking = [task for task in claimed if task.id in opened and opened[task.id].kind == "child"]
+    if asking and happens(chance, 3, 4):
+        task = chance.one(asking)
+        names = (opened[task.id].name,)
+        return Report(task=task.id, kind="waiting", supervisor=task.claimed_by, awaiting=names)
+    if not able:
+        return random_step(chance, world)
+    task = chance.one(able)
+    flow = world.flows.get(task.id)
+    revision = 0 if flow is None else flow.revision
+    name = f"c{revision}"
+    return _child(chance, world, task.id, task.attempt, revision, name)
+
+
+def _declared(world: World, task: Task) -> Sequence[str]:
+    return world.rules.state(world.tokens[task.token].workflow, task.state).children
+
+
 def random_report(chance: Chance, world: World) -> Report:
     """A report; most often the task is worked on, its attempt is right and its event is emitted."""
     task, attempt = _task(chance, world)
@@ -166,8 +214,9 @@ def random_report(chance: Chance, world: World) -> Report:
     if found is not None:
         emits = world.rules.state(world.tokens[found.token].workflow, found.state).emits
     event = likely(chance, emits, ODD_EVENTS)
-    kind = chance.one(("event", "event", "event", "waiting", "failed"))
+    kind = chance.one(("event", "event", "event", "waiting", "waiting", "failed"))
     names = [holder] if kind == "waiting" else [None, holder]
+    most = (0, 1, 1, 2) if kind == "waiting" else (0, 0, 1, 2)
     return Report(
         task=task,
         kind=kind,  # pyright: ignore[reportArgumentType]
@@ -175,7 +224,7 @@ def random_report(chance: Chance, world: World) -> Report:
         payload=_payload(chance, event),
         error=chance.one(("", "no ink")),
         context=likely(chance, CONTEXTS, ODD_CONTEXTS),
-        schedules=tuple(_schedule(chance) for _ in range(chance.one((0, 0, 1, 2)))),
+        schedules=tuple(_schedule(chance) for _ in range(chance.one(most))),
         attempt=attempt,
         supervisor=likely(chance, names, [None, *SUPERVISORS]),
         id=_id(chance, "r"),
@@ -215,7 +264,11 @@ def _write(chance: Chance, world: World) -> Note | SetMemory:
     if happens(chance, 1, 2):
         return Note(task=task, text="half done", attempt=attempt, id=_id(chance, "n"))
     values: list[Any] = [None, 1, {"a": []}]
-    value, key = chance.one(values), chance.one(("x", "y"))
+    of = world.tasks[task].token if task in world.tasks else ""
+    known = [key for token, _, key in world.memory if token == of]
+    if known and happens(chance, 1, 2):
+        values = [None]
+    value, key = chance.one(values), likely(chance, known, ("x", "y"))
     return SetMemory(task=task, key=key, value=value, attempt=attempt, id=_id(chance, "m"))
 
 
@@ -269,9 +322,11 @@ def _other(chance: Chance, world: World) -> Command:
             return FireTimer(timer, token)
 
 
-def _task(chance: Chance, world: World) -> tuple[int, int | None]:
+def _task(
+    chance: Chance, world: World, *, able: frozenset[str] = WORKED_TASK
+) -> tuple[int, int | None]:
     """A task and an attempt of it; most often one that is worked on, and the attempt that counts."""
-    worked = [task.id for task in world.tasks.values() if task.status in WORKED_TASK]
+    worked = [task.id for task in world.tasks.values() if task.status in able]
     task = likely(chance, worked or list(world.tasks), [*world.tasks, 999])
     now = world.tasks[task].attempt if task in world.tasks else 1
     return task, likely(chance, [None, now or 1], [max(now - 1, 1), now + 1])

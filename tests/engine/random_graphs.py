@@ -50,10 +50,10 @@ def random_graph(chance: Chance) -> Json:
 def _main(chance: Chance) -> Json:
     """The main workflow: it begins with work, and most often goes on to a state that runs children."""
     names = [f"s{number}" for number in range(chance.one([2, 3, 4]))]
-    states: Json = {"s0": _working(chance)}
+    states: Json = {"s0": _working(chance, CHILDREN)}
     for name in names[1:]:
         runs = happens(chance, 3, 4) if name == "s1" else happens(chance, 1, 3)
-        states[name] = _running(chance, CHILDREN) if runs else _working(chance)
+        states[name] = _running(chance, CHILDREN) if runs else _working(chance, CHILDREN)
     ways = _starts(chance, names, least=0)
     ways += [way("__start__", "s0"), way("s0", "s1", chance.one(states["s0"]["emits"]))]
     return _whole(chance, states, ways, models=(None, "C"))
@@ -64,7 +64,7 @@ def _flow(chance: Chance, children: Sequence[str]) -> Json:
     states: Json = {}
     for name in names:
         runs = bool(children) and happens(chance, 1, 4)
-        states[name] = _running(chance, children) if runs else _working(chance)
+        states[name] = _running(chance, children) if runs else _working(chance, children)
     ways = _starts(chance, [*names, *names, "__end__"], least=1)
     return _whole(chance, states, ways, models=(None, None, "C", "C", "C", "Needy"))
 
@@ -84,14 +84,17 @@ def _whole(chance: Chance, states: Json, ways: list[Json], *, models: Sequence[s
     return flow if model is None else {**flow, "context": model}
 
 
-def _working(chance: Chance) -> Json:
+def _working(chance: Chance, children: Sequence[str]) -> Json:
     emits = some(chance, sorted(EVENTS), 1, 3)
-    return {
+    state: Json = {
         **_timeout(chance),
         "emits": emits,
         "retries": chance.one([0, 1, 2]),
         **chance.one(STATE_LOGS),
     }
+    if children and happens(chance, 3, 5):
+        state["children"] = some(chance, children, 1, 2)
+    return state
 
 
 def _running(chance: Chance, children: Sequence[str]) -> Json:

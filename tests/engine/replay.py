@@ -50,6 +50,7 @@ class Replayed:
             case _:
                 assert kind in {
                     "branch_started",
+                    "child_awaited",
                     "event_deferred",
                     "event_dropped",
                     "event_rejected",

@@ -1,4 +1,4 @@
-"""Steps, responses, reports, pauses, leases, deadlines and cancels in any order: nobody is left waiting, no result changes."""
+"""Steps, responses, children, reports, pauses, leases, deadlines and cancels in any order: nobody is left waiting, no result changes."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pytest
 
 from stateous.engine.answers import Answer, Checkpointed, Responded
 from stateous.engine.commands import (
+    AwaitChild,
     Cancel,
     Checkpoint,
     Command,
@@ -30,8 +31,8 @@ GRAPH: Json = {
     "stateous": 1,
     "workflow": "m",
     "states": {
-        "work": {"emits": ["done"], "retries": 4, "timeout": "30d"},
-        "more": {"emits": ["done"], "retries": 4},
+        "work": {"emits": ["done"], "retries": 4, "timeout": "30d", "children": ["kid"]},
+        "more": {"emits": ["done"], "retries": 4, "children": ["kid"]},
     },
     "events": {"done": {}},
     "transitions": [
@@ -42,6 +43,13 @@ GRAPH: Json = {
         way("work", "more", "timeout"),
     ],
     "schemas": {},
+    "workflows": {
+        "kid": {
+            "states": {"play": {"emits": ["done"]}},
+            "events": {"done": {}},
+            "transitions": [way("__start__", "play"), way("play", "__end__", "done")],
+        }
+    },
 }
 NAMES = ("a", "b", "c", "d")
 ACTIONS = (
@@ -67,6 +75,7 @@ ACTIONS = (
         "gives_back",
         "reports",
     ),
+    *("begets", "begets", "kid_plays", "kid_plays", "kid_ends", "kid_ends", "kid_fails"),
     "cancels",
 )
 
@@ -79,13 +88,14 @@ class Race:
         self.world = World(GRAPH)
         self.world.start("T")
         self.results: dict[tuple[int, str], tuple[object, object]] = {}
-        self.last: Checkpoint | None = None
+        self.last: Checkpoint | AwaitChild | None = None
         self.answered: list[Respond] = []
         self.met: set[str] = set()
 
     @property
     def task(self) -> Task:
-        return max(self.world.tasks.values(), key=lambda task: task.id)
+        own = (task for task in self.world.tasks.values() if task.token == "T")
+        return max(own, key=lambda task: task.id)
 
     @property
     def revision(self) -> int:
@@ -113,6 +123,10 @@ class Race:
         self.world.check_invariants()
         flow = self.world.flows.get(task.id)
         assert flow is None or flow.revision - revision in (0, 1), "a revision grows by one"
+        for token in self.world.tokens.values():
+            assert token.token == "T" or token.token.startswith("T."), (
+                "each step has a child of its own"
+            )
         for place, step in self.world.steps.items():
             if step.status == "done":
                 done = (step.result, step.completed_at)
@@ -153,6 +167,35 @@ class Race:
     def opens(self) -> None:
         self.checkpoint("response", "open")
 
+    def begets(self) -> None:
+        command = AwaitChild(
+            task=self.task.id,
+            attempt=max(self.task.attempt - (self.chance.random() < 0.1), 1),
+            revision=max(self.revision - (self.chance.random() < 0.1), 0),
+            name=self.chance.choice(NAMES),
+            workflow="kid",
+            input={},
+            fail_on_failure=self.chance.random() < 0.3,
+        )
+        answer = self.do(command)
+        if isinstance(answer, Checkpointed):
+            self.last = command
+
+    def kid_plays(self) -> None:
+        self.world.claim("kid/play", supervisor="nanny")
+
+    def kid_ends(self) -> None:
+        self._kid("event", event="done")
+
+    def kid_fails(self) -> None:
+        self._kid("failed", error="e")
+
+    def _kid(self, kind: str, **rest: str) -> None:
+        tasks = self.world.tasks.values()
+        held = [t.id for t in tasks if t.token != "T" and t.status == "claimed"]
+        if held:
+            self.do(Report(task=max(held), kind=kind, **rest))  # pyright: ignore[reportArgumentType]
+
     def faults(self) -> None:
         opened = self.opened
         if opened is not None and self.chance.random() < 0.3:
@@ -169,9 +212,9 @@ class Race:
         self.world.claim("work", "more")
 
     def waits(self) -> None:
-        """As a supervisor suspends: it waits for the response that it opened, answered or not."""
+        """As a supervisor suspends: it waits for what it opened, ended or not."""
         steps = self.world.steps.values()
-        names = [s.name for s in steps if s.task == self.task.id and s.kind == "response"]
+        names = [s.name for s in steps if s.task == self.task.id and s.kind != "step"]
         if names:
             awaiting = (self.opened.name if self.opened else self.chance.choice(names),)
             self.do(Report(task=self.task.id, kind="waiting", supervisor="box", awaiting=awaiting))
@@ -256,6 +299,9 @@ class Race:
         self.do(Resume("T"))
         if self.opened is not None:
             self.answers()
+        self.kid_plays()
+        self.kid_ends()
+        assert self.world.tokens["T"].child is None
         token = self.world.tokens["T"]
         if token.status == "active":
             task = self.task
@@ -294,4 +340,5 @@ def test_the_races_meet_everything() -> None:
         *("stale_revision", "step_open", "step_done_already", "response_not_awaited"),
     }
     assert kinds >= {"step_done", "step_faulted", "response_awaited", "response_received"}
+    assert "child_awaited" in kinds
     assert kinds >= {"task_resumed", "flow_failed", "task_retrying", "event_deferred"}

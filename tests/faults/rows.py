@@ -8,20 +8,20 @@ import msgspec
 
 from stateous.engine.family import Entry
 from stateous.store.postgres.session import Place
+from stateous.store.statements import statement_text
 from stateous.store.values import held_of, json_value, task_of, time_value, timers_of, token_of
 from tests.databases import Database
 from tests.engine.graphs import Json
 from tests.engine.world import World
 
-_TOKENS = """
-select token, root, parent, workflow, state, status, visit, seq, context::text, counts::text,
-       visits::text, entered_by::text, task, children_open, held_count, created_at, entered_at,
-       changed_at, paused_at, ambient::text
-from tokens"""
-_TASKS = """
-select id, token, queue, state, visit, status, attempt, failures, claimed_by, lease_until,
-       queued_at, awaiting::text, parked
-from tasks"""
+
+def _all_of(statement: str) -> str:
+    """The statement that the control plane reads such rows with, for all of them."""
+    return statement_text(statement, "postgres").partition(" where ")[0]
+
+
+_TOKENS = _all_of("token_read")
+_TASKS = _all_of("tasks_read")
 _TIMERS = """
 select json_agg(json_build_array(id, token, state, visit, event, payload::text, kind, status,
                                  set_at, due_at, step))::text
@@ -50,8 +50,8 @@ async def world_of(database: Database, document: Json) -> World:
             world.ledger[row[0]] = []
         for row in await rows(_TASKS):
             world.tasks[row[0]] = task_of(row)
-            if row[12]:
-                world.parked_tasks.add(row[0])
+        parked = await rows("select id from tasks where parked")
+        world.parked_tasks.update(row[0] for row in parked)
         for timer in timers_of((await rows(_TIMERS))[0][0]):
             world.timers[timer.id] = timer
         parked = await rows("select id from timers where parked")

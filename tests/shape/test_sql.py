@@ -73,6 +73,6 @@ def test_every_statement_is_used() -> None:
 
 
 def test_columns_of_tables_are_named() -> None:
-    tables = "tokens|tasks|timers|ledger|memory|held|claims|control_plane|stateous_version"
+    tables = "tokens|tasks|timers|ledger|memory|held|claims|flows|steps|inbox|supervisors|control_plane|stateous_version"
     star = re.compile(rf"(?i)\*\s+from\s+(?:{tables})\b|returning\s+\*")
     assert not [name_of(path) for path in EVERY if star.search(bare(path))]

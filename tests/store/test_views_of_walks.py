@@ -190,8 +190,9 @@ def reason(world: World, token: Token) -> tuple[str, str, datetime | None]:
         held = [one for one in world.held.get(token.root, []) if one.token == token.token]
         why = f"paused since {said(token.paused_at)}; events held: {len(held)}"
         return "paused", why, token.paused_at
-    if token.children_open:
-        return "children", f"children that still run: {token.children_open}", token.entered_at
+    if token.children_open and (task is None or task.status == "waiting"):
+        since = token.entered_at if task is None else last_at(world, token, "task_waiting")
+        return "children", f"children that still run: {token.children_open}", since
     if task is None:
         if timer is None:
             return "event", "only an event moves it", token.entered_at

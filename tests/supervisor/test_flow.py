@@ -368,7 +368,7 @@ USES: list[tuple[Callable[[Any], Any], str]] = [
     (lambda ctx: ctx.step("a", ctx.step, "b", int), "'b' cannot begin while 'a' is under way: steps come one after the other"),
     (lambda ctx: ctx.step("a", 1), "the step 'a' needs a function, and not what it returned: fn, *args"),
     (lambda ctx: ctx.step("a", asyncio.sleep, 0), "a step of a def routine cannot await: make the routine an async def"),
-    (lambda ctx: ctx.step("a", lambda: "x" * 2**20), "the result of the step 'a' is larger than a mebibyte: nobody takes it"),
+    (lambda ctx: ctx.step("a", lambda: "x" * 2**20), "what the step 'a' comes with is larger than a mebibyte: nobody takes it"),
     (lambda ctx: ctx.respond("a", print, on_lost="no"), "on_lost of 'a' is 'resume', 'fail' or 'keep'"),
     (lambda ctx: ctx.respond("old", print), "'old' was a step in an earlier attempt, and is a response now"),
     (lambda ctx: ctx.step("b", print), "'b' cannot begin while 'open' is awaited since an earlier attempt: a routine has to come to the same steps in each run"),

@@ -15,6 +15,7 @@ import pytest
 
 from stateous import FlowFailed
 from stateous.client import AsyncClient
+from stateous_supervisor import loop
 from tests.supervisor.processes import make_folder, supervise
 from tests.supervisor.proxy import CUT, LOSE, Hold, Instead, Proxy, proxying
 from tests.supervisor.running import submitted, supervising
@@ -345,8 +346,14 @@ async def test_a_step_that_raises_is_reported_though_nobody_writes_it_down(
 
 @pytest.mark.parametrize("kind", ["thread", "loop", "process"])
 async def test_a_step_that_waits_does_not_hold_up_who_stops_now(
-    proxy: Proxy, client: AsyncClient, tmp_path: Path, kind: str
+    proxy: Proxy,
+    client: AsyncClient,
+    tmp_path: Path,
+    kind: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(loop, "CANCEL_FOR", 60.0)  # so long it would be held up
+
     def draft(ctx: Any) -> Any:
         ctx.step("charge", int)
 
@@ -362,7 +369,7 @@ async def test_a_step_that_waits_does_not_hold_up_who_stops_now(
         await held.reached.wait()
         box.stop.ask()
         box.stop.ask()
-        async with asyncio.timeout(1.5):
+        async with asyncio.timeout(4):
             assert await box.exit_code() == 1
         held.go.set()
 

@@ -5,7 +5,12 @@ The same graph always gives the same text.
 
 from __future__ import annotations
 
-from stateous.compiler.contract.flows import written_answers, written_child, written_flow
+from stateous.compiler.contract.flows import (
+    written_answers,
+    written_child,
+    written_flow,
+    written_workflows,
+)
 from stateous.compiler.contract.literals import docstring, names_in, written_value
 from stateous.compiler.contract.models import STRUCTS, Library, written_models
 from stateous.compiler.contract.names import (
@@ -41,6 +46,8 @@ def contract_of(graph: Graph, library: Library = STRUCTS) -> str:
         written_child(graph, graph.flows[child], names, name=name)
         for child, name in children.items()
     ]
+    if workflows := written_workflows(graph, names):
+        parts.append(workflows)
     if answers := written_answers(graph, library):
         parts.append(answers)
     body = "\n\n\n".join(parts)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from stateous.compiler.contract.literals import written_value
-from stateous.compiler.contract.names import event_names, state_names
+from stateous.compiler.contract.names import begun_names, event_names, state_names
 from stateous.model.graph import Flow, Graph
 from stateous.model.outcome_schemas import reached_from
 
@@ -24,6 +24,21 @@ def written_child(graph: Graph, flow: Flow, models: Mapping[str, str], *, name: 
     return "\n".join(
         [f"class {name}:", *(_INDENT + line if line else line for line in body.split("\n"))]
     )
+
+
+def written_workflows(graph: Graph, models: Mapping[str, str]) -> str:
+    """The class of the workflows that routines may run; empty when there are none."""
+    names = begun_names(graph)
+    lines = ["class workflows:"]
+    for workflow, written in names.items():
+        model = graph.flows[workflow].context
+        of = "dict[str, typing.Any]" if model is None else models[model]
+        given = "" if model is None else f", {of}"
+        lines.append(
+            f"    {written}: stateous.WorkflowRef[{of}] = "
+            f"stateous.WorkflowRef({written_value(workflow)}{given})"
+        )
+    return "\n".join(lines) if names else ""
 
 
 def _events(flow: Flow, models: Mapping[str, str]) -> str:

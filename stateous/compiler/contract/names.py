@@ -37,13 +37,34 @@ class CannotName(StateousError):
 
 def model_names(graph: Graph) -> dict[str, str]:
     """The Python name of each model. Raises CannotName."""
-    return _python_names(sorted(graph.document["schemas"]), "model", taken=TAKEN)
+    return _python_names(sorted(graph.document["schemas"]), "model", taken=_taken(graph))
 
 
 def children_names(graph: Graph) -> dict[str, str]:
     """The class of each child workflow in contract.py. Raises CannotName."""
     children = [name for name in graph.flows if name != graph.workflow]
-    return _python_names(children, "workflow", taken=TAKEN | set(model_names(graph).values()))
+    return _python_names(
+        children, "workflow", taken=_taken(graph) | set(model_names(graph).values())
+    )
+
+
+def begun_names(graph: Graph) -> dict[str, str]:
+    """The name of each workflow that a routine may run, within `workflows`. Raises CannotName."""
+    begun = {
+        child
+        for flow in graph.flows.values()
+        for state in flow.states.values()
+        for child in state.children
+    }
+    return _python_names(
+        [name for name in graph.flows if name in begun], "workflow", taken={"stateous"}
+    )
+
+
+def _taken(graph: Graph) -> frozenset[str]:
+    """`workflows` is there only when a routine runs some: else it may be anybody's name."""
+    some = any(state.children for flow in graph.flows.values() for state in flow.states.values())
+    return TAKEN | {"workflows"} if some else TAKEN
 
 
 def event_names(flow: Flow) -> dict[str, str]:

@@ -66,7 +66,9 @@ def _frames(graph: Graph, marks: Marks) -> Iterator[tuple[int, Frame]]:
 
 
 def _run_by(flow: Flow) -> Iterable[str]:
-    return dict.fromkeys(child for state in flow.states.values() for child in state.parallel)
+    return dict.fromkeys(
+        child for state in flow.states.values() for child in (*state.parallel, *state.children)
+    )
 
 
 def _rows(frames: Sequence[tuple[int, Frame]]) -> list[list[Frame]]:

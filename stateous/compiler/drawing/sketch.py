@@ -17,7 +17,7 @@ from stateous.compiler.drawing.wording import (
     fail_words,
     guard_words,
     one_line,
-    parallel_words,
+    runs_words,
     way_sentence,
     wrapped,
 )
@@ -143,9 +143,9 @@ def _box(flow: Flow, name: str, marks: Marks, loops: dict[Tone, list[Block]]) ->
     state = flow.states[name]
     lines = [Words(cut(whole, _NAME), "name")]
     tips = [whole]
-    if state.parallel:
-        lines += _lines(parallel_words(state), "detail")
-        tips.append(parallel_words(state))
+    if runs := (*state.parallel, *state.children):
+        lines += _lines(runs_words(state), "detail")
+        tips.append(runs_words(state))
     if fails := [each.event for each in marks.fails if _is_in(each, flow, state)]:
         lines += _lines(fail_words(state, fails), "fail")
         tips.append(fail_words(state, fails))
@@ -154,7 +154,7 @@ def _box(flow: Flow, name: str, marks: Marks, loops: dict[Tone, list[Block]]) ->
         kind="parallel" if state.parallel else "state",
         block=Block(tuple(lines), "; ".join(tips)),
         loops=tuple(Loop(tuple(blocks), tone) for tone, blocks in loops.items()),
-        runs=state.parallel,
+        runs=runs,
     )
 
 

@@ -50,8 +50,10 @@ def end_words(name: str) -> str:
     return {START: "START", END: "END"}.get(name) or one_line(name)
 
 
-def parallel_words(state: State) -> str:
-    """`runs all of credit, fraud`, or `runs credit`."""
+def runs_words(state: State) -> str:
+    """`runs all of credit, fraud`, or `runs credit`; `may run audit` when its routine does."""
+    if not state.parallel:
+        return f"may run {', '.join(one_line(child) for child in state.children)}"
     children = ", ".join(one_line(child) for child in state.parallel)
     return f"runs {state.join} of {children}" if len(state.parallel) > 1 else f"runs {children}"
 

@@ -32,7 +32,7 @@ LONGEST_AMBIENT_NAME: Final = 128
 LARGEST_AMBIENT: Final = 16_384
 """Bytes of UTF-8 of all names and values together."""
 
-StepKind = Literal["step", "response"]
+StepKind = Literal["step", "response", "child"]
 OnLost = Literal["resume", "fail", "keep"]
 ResponseStatus = Literal["completed", "failed", "progress"]
 MessageKind = Literal["report", "note", "memory"]
@@ -235,10 +235,21 @@ def step_name(body: Body) -> str:
 def step_kind(body: Body) -> StepKind:
     """`kind` of a step. Raises InvalidBody."""
     match body.fields.get("kind"):
-        case "step" | "response" as kind:
+        case "step" | "response" | "child" as kind:
             return kind
         case _:
-            raise InvalidBody("'kind' of a step is 'step' or 'response'")
+            raise InvalidBody("'kind' of a step is 'step', 'response' or 'child'")
+
+
+def child_id(body: Body) -> str | None:
+    """`id` of a child; None if absent or null. Raises InvalidTokenId."""
+    value = body.fields.get("id")
+    if value is None:
+        return None
+    if not isinstance(value, str):
+        raise InvalidTokenId(f"'id' is a string or null, not {kind_of(value)}")
+    check_token_id(value)
+    return value
 
 
 def on_lost(body: Body) -> OnLost:
@@ -261,12 +272,14 @@ def response_status(body: Body) -> ResponseStatus:
             raise InvalidBody("'status' of a response is 'completed', 'failed' or 'progress'")
 
 
-def flag(body: Body, name: str) -> bool:
-    """True or false; absent and null are false. Raises InvalidBody."""
+def flag(body: Body, name: str, *, default: bool = False) -> bool:
+    """True or false; absent and null are the default. Raises InvalidBody."""
     value = body.fields.get(name)
-    if value is not None and not isinstance(value, bool):
+    if value is None:
+        return default
+    if not isinstance(value, bool):
         raise InvalidBody(f"'{name}' is true or false, not {kind_of(value)}")
-    return bool(value)
+    return value
 
 
 def message(body: Body) -> str | None:
