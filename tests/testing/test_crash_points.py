@@ -18,9 +18,15 @@ from hypothesis import strategies as st
 from stateous import END, START, Context, Event, ResponseTimeout, Workflow
 from stateous.testing import Rehearsal
 
+kid = Workflow("kid")
+played = kid.event("done")
+play = kid.state("play", emits=[played])
+kid.transition(START, play)
+kid.transition(play, END, on=played)
+
 jobs = Workflow("jobs")
 done = jobs.event("done")
-work = jobs.state("work", emits=[done], retries=20)
+work = jobs.state("work", emits=[done], retries=20, children=[kid])
 jobs.transition(START, work)
 jobs.transition(work, END, on=done)
 
@@ -56,6 +62,7 @@ class Work:
             "response": self.ask,
             "late": self.ask,
             "fallback": self.ask_another,
+            "child": self.run_a_child,
         }
 
     def do(self, effect: str) -> str:
@@ -75,6 +82,16 @@ class Work:
         except ResponseTimeout:
             return await _awaited(self.ask(ctx, f"person for {name}"))
 
+    async def run_a_child(self, ctx: Context, name: str) -> Any:
+        number = name.rpartition(" ")[2]
+        child = await _awaited(ctx.child(name, "kid", {"effect": name}, id=f"kid-{number}"))
+        return child.context["did"]
+
+    def play(self, ctx: Context) -> Any:
+        """The routine of the child."""
+        ctx["did"] = self.do(ctx["effect"])
+        return Done()
+
     async def on_a_loop(self, ctx: Context) -> Any:
         for kind, name in self.plan:
             ctx[name] = await _awaited(self.parts[kind](ctx, name))
@@ -92,7 +109,7 @@ class Work:
             name: f"response for person for {name}"
             if kind == "fallback"
             else f"result of {name}"
-            if kind == "step"
+            if kind in {"step", "child"}
             else f"response for {name}"
             for kind, name in self.plan
         }
@@ -126,7 +143,8 @@ def _driven(value: Any) -> Any:
 def check(plan: Sequence[str], crashes: Sequence[Crash], *, awaited: bool) -> None:
     """Whatever is killed when, the token ends as it does without, and effects are repeated as often as is said."""
     doing = Work(plan)
-    world = Rehearsal(jobs, stubs={work: doing.on_a_loop if awaited else doing.in_a_thread})
+    routine = doing.on_a_loop if awaited else doing.in_a_thread
+    world = Rehearsal(jobs, stubs={work: routine, play: doing.play})
     for crash in crashes:
         kill = world.crash_before if crash.moment == "before" else world.crash_after
         kill(work, step=crash.step)
@@ -148,13 +166,17 @@ def check(plan: Sequence[str], crashes: Sequence[Crash], *, awaited: bool) -> No
     written = Counter(
         (entry.kind, entry.data["step"])
         for entry in token.history
-        if entry.kind in {"step_done", "response_awaited"}
+        if entry.kind in {"step_done", "response_awaited", "child_awaited"}
     )
     planned = Counter(crashes)
     for name in doing.checkpoints:
         if name.startswith("step"):
             assert written["step_done", name] == 1
             assert doing.did[name] == 1 + planned[Crash("before", name)]
+        elif name.startswith("child"):
+            # Whoever comes to it gets the one that was begun, and runs no second one.
+            assert (written["child_awaited", name], written["step_done", name]) == (1, 1)
+            assert doing.did[name] == 1
         else:
             # Written down first: a crash in between leaves it open, and its trigger was not called.
             asked = written["response_awaited", name]
@@ -163,7 +185,7 @@ def check(plan: Sequence[str], crashes: Sequence[Crash], *, awaited: bool) -> No
             assert asked >= least if crashes else asked == least
 
 
-PLAN: Final = ("step", "response", "step", "late", "fallback", "step")
+PLAN: Final = ("step", "response", "step", "late", "child", "fallback", "step")
 NAMES: Final = (None, *Work(PLAN).checkpoints)
 
 
