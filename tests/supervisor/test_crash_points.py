@@ -30,8 +30,22 @@ pytestmark = pytest.mark.usefixtures("quickly")
 
 STUBBORN = {
     **GRAPH,
-    "states": {**GRAPH["states"], "draft": {"emits": ["submitted"], "retries": 9}},
+    "states": {
+        **GRAPH["states"],
+        "draft": {"emits": ["submitted"], "retries": 9, "children": ["audit"]},
+    },
+    "workflows": {
+        "audit": {
+            "states": {"look": {"emits": ["submitted"]}},
+            "events": {"submitted": {}},
+            "transitions": [
+                {"from": "__start__", "to": "look"},
+                {"from": "look", "to": "__end__", "on": "submitted"},
+            ],
+        }
+    },
 }
+AUDIT = "A.draft.1.audit"
 STEPS = "/tasks/1/steps"
 ROUTINE = """def draft(ctx):
     def do(name):
@@ -39,10 +53,11 @@ ROUTINE = """def draft(ctx):
         return len(name)
     ctx["charge"] = ctx.step("charge", do, "charge")
     ctx["label"] = ctx.respond("label", lambda correlation: do("ask"))
+    ctx["audit"] = ctx.child("audit", "audit", {"order": ctx.token}).token
     ctx["print"] = ctx.step("print", do, "print")
     return submitted
 """
-RESULTS = {"charge": 6, "label": "L-7", "print": 5}
+RESULTS = {"charge": 6, "label": "L-7", "audit": AUDIT, "print": 5}
 
 
 @pytest.fixture
@@ -57,8 +72,12 @@ async def plane(database: Database, clock: Clock) -> AsyncGenerator[Plane]:
     await made.stop()
 
 
-async def answer(client: AsyncClient) -> None:
-    """Answer the response that the token awaits."""
+async def answer(client: AsyncClient, step: str) -> None:
+    """End what the routine awaits with this step, if it awaits something."""
+    if step == "audit":
+        await client.fire(AUDIT, "submitted")
+    if step != "label":
+        return
     awaited = (await client.flow("A")).steps["label"].pending_correlation_id
     assert awaited is not None
     await client.respond(awaited, "L-7")
@@ -76,7 +95,7 @@ async def test_a_supervisor_is_killed_before_and_after_each_checkpoint(
             )
             (folder / "routines.py").write_text((HEAD + ROUTINE).replace(", isolate=True", ""))
             await client.start("A")
-            for step in ("charge", "label", "print"):
+            for step in ("charge", "label", "audit", "print"):
                 for held in (Late(), Hold()):
                     proxy.then(STEPS, held)
                     with supervise(folder) as killed:
@@ -85,12 +104,12 @@ async def test_a_supervisor_is_killed_before_and_after_each_checkpoint(
                     assert proxy.bodies(STEPS)[-1]["name"] == step
                     clock.forward(minutes=3)
                     await plane.ticker.tick()
-                if step == "label":
-                    await answer(client)
+                await answer(client, step)
             with supervise(folder) as last:
                 await says(last, "task 1 of A: reported submitted")
             token = await client.get("A")
             assert (token.state, token.context) == ("review", RESULTS)
+            assert [child.token for child in await client.tokens(parent="A")] == [AUDIT]
     # What was killed after its response was open has asked nobody: its trigger comes behind the checkpoint.
     did = Counter((folder / "did").read_text().split())
     assert did == {"charge": 2, "print": 2}
@@ -111,6 +130,7 @@ async def test_a_control_plane_is_killed_between_each_commit_and_its_answer(
     async def draft(ctx: Any) -> Any:
         ctx["charge"] = await ctx.step("charge", do, "charge")
         ctx["label"] = await ctx.respond("label", ask)
+        ctx["audit"] = (await ctx.child("audit", "audit", {"order": ctx.token})).token
         ctx["print"] = await ctx.step("print", do, "print")
         return submitted
 
@@ -124,7 +144,7 @@ async def test_a_control_plane_is_killed_between_each_commit_and_its_answer(
     with ExitStack() as stack:
         running, url = await started()
         async with proxying(url) as proxy, AsyncClient(proxy.url) as client:
-            steps = {name: Lost() for name in ("charge", "label", "print")}
+            steps = {name: Lost() for name in ("charge", "label", "audit", "print")}
             for lost in steps.values():
                 proxy.then(STEPS, lost, PASS)
             await client.start("A")
@@ -134,9 +154,9 @@ async def test_a_control_plane_is_killed_between_each_commit_and_its_answer(
                     await asyncio.to_thread(running.stop, signal.SIGKILL)
                     running, proxy.upstream = await started()
                     lost.go.set()
-                    if name == "label":
+                    if name in {"label", "audit"}:
                         await box.says("task 1 of A: reported waiting")
-                        await answer(client)
+                        await answer(client, name)
                 await box.says("task 1 of A: reported submitted")
             token = await client.get("A")
             assert (token.state, token.context) == ("review", RESULTS)
@@ -148,5 +168,7 @@ async def test_a_control_plane_is_killed_between_each_commit_and_its_answer(
         ("step_done", "charge"),
         ("response_awaited", "label"),
         ("response_received", "label"),
+        ("child_awaited", "audit"),
+        ("step_done", "audit"),
         ("step_done", "print"),
     ]
