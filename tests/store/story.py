@@ -53,8 +53,8 @@ SEEN = [
 class Morning(World):
     """Everything that happened on a morning in January, one order after the other."""
 
-    def __init__(self) -> None:
-        super().__init__(GRAPH)
+    def __init__(self, graph: dict[str, Any] = GRAPH) -> None:
+        super().__init__(graph)
         self.now = datetime(2026, 1, 2, 9, tzinfo=UTC)
         self._sent_back_and_shipped("ORDER-1")
         self._waits_for_a_timer("ORDER-2")

@@ -17,8 +17,7 @@ from stateous.store.upkeep import check, upgrade
 from stateous.store.urls import open_store, open_upkeep
 from tests.databases import Clock, Database, postgres_server
 from tests.store.opened import raw
-from tests.store.story import GRAPH
-from tests.upgrade.past import fill, last_time
+from tests.upgrade.past import GRAPH, fill, last_time
 from tests.upgrade.test_past_versions import Served
 
 NEWEST = known_versions()[-1]

@@ -21,9 +21,20 @@ import msgspec
 import psycopg
 from psycopg import sql
 
-from stateous.engine.commands import Cancel, Checkpoint, Note, Pause, Report, SetMemory
+from stateous.engine.answers import Answer
+from stateous.engine.commands import (
+    AwaitChild,
+    Cancel,
+    Checkpoint,
+    Command,
+    Note,
+    Pause,
+    Report,
+    SetMemory,
+)
 from stateous.engine.family import Json
 from stateous.model.graph import parse_graph
+from stateous.model.refusals import Refusal
 from stateous.store import migrate
 from stateous.store.contents import promised
 from stateous.store.postgres.session import Place
@@ -31,10 +42,14 @@ from stateous.store.serving import Candidate
 from stateous.store.sqlite.files import connect
 from tests.databases import SHARED_VARIABLE, Clock, Database, new_database
 from tests.postgres import stop_server_in
-from tests.store.story import GRAPH, SEEN, Morning
+from tests.store.story import GRAPH as MORNING
+from tests.store.story import SEEN, Morning
 from tests.store.walked import write_world
 
 FOLDER = Path(__file__).parent
+DRAFT = {**MORNING["states"]["draft"], "children": ["credit"]}
+GRAPH = {**MORNING, "states": {**MORNING["states"], "draft": DRAFT}}
+"""What is on record with the rows of the newest version."""
 Row = dict[str, Any]
 Rows = dict[str, list[Row]]
 
@@ -45,7 +60,7 @@ class Past(Morning):
     """The morning of orders, and what no order of it met."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__(GRAPH)
         self._is_new("ORDER-10")
         self.do(Cancel("ORDER-10"))
         self._waits_for_somebody("ORDER-11")
@@ -63,6 +78,11 @@ class Past(Morning):
         task = self._taken("draft", "box-1")
         self._did(task, "print", "page 1")
         self._asks(task, "label", revision=1)
+        self._runs_a_child("ORDER-15")
+        self._runs_a_child("ORDER-16")
+        self.do(Pause("ORDER-16"))
+        self.fire(self._runs_a_child("ORDER-17"), "answered")
+        self._taken("draft", "box-1")
 
     def _did(self, task: int, step: str, result: Json) -> None:
         self.do(
@@ -91,7 +111,29 @@ class Past(Morning):
                 correlation="0123456789abcdef" * 2,
             )
         )
-        self.do(Report(task=task, kind="waiting", awaiting=(step,)))
+        self._waits(task, step)
+
+    def _waits(self, task: int, step: str) -> None:
+        self.do(Report(task=task, kind="waiting", supervisor="box-1", awaiting=(step,)))
+
+    def do(self, command: Command) -> Answer | Refusal:
+        """Do what must not be refused."""
+        answer = super().do(command)
+        assert not isinstance(answer, Refusal), answer
+        return answer
+
+    def _runs_a_child(self, order: str) -> str:
+        """The child that the order's routine waits for."""
+        self._is_new(order)
+        task = self._taken("draft", "box-1")
+        given = {"title": "A chair"}
+        self.do(
+            AwaitChild(
+                task=task, attempt=1, revision=0, name="credit", workflow="credit", input=given
+            )
+        )
+        self._waits(task, "credit")
+        return f"{order}.draft.1.credit"
 
 
 def make_version(database: Database, version: str, *, schema: str = "stateous") -> None:
@@ -136,12 +178,16 @@ def _fill_sqlite(connection: sqlite3.Connection, rows: Rows) -> None:
             names = ", ".join(row)
             marks = ", ".join("?" for _ in row)
             values = [
-                json.dumps(value) if isinstance(value, dict | list) else value
-                for value in row.values()
+                json.dumps(value) if _is_json(name, value) else value for name, value in row.items()
             ]
             connection.execute(f"insert into {table} ({names}) values ({marks})", values)  # noqa: S608
     connection.execute("update ids set next = ?", (_last_id(rows) + 1,))
     connection.commit()
+
+
+def _is_json(column: str, value: Any) -> bool:
+    """Whether SQLite keeps this as the text of a document; a document may be a text itself."""
+    return isinstance(value, dict | list) or (column in {"result", "value"} and value is not None)
 
 
 def _fill_postgres(connection: psycopg.Connection[Any], rows: Rows) -> None:

@@ -21,8 +21,7 @@ from stateous.store.upkeep import check, upgrade
 from stateous.store.urls import open_store, open_upkeep
 from tests.databases import Clock, Database
 from tests.store.opened import opened, raw
-from tests.store.story import GRAPH
-from tests.upgrade.past import fill, last_time
+from tests.upgrade.past import GRAPH, fill, last_time
 from tests.upgrade.test_past_versions import STATES, Served
 
 TEXT = (Path(__file__).parents[2] / "docs/upgrading.md").read_text(encoding="utf-8")

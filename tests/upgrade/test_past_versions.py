@@ -12,7 +12,7 @@ import pytest
 from stateous.control import ticking
 from stateous.control.compose import open_plane
 from stateous.control.plane import Plane
-from stateous.engine.commands import Claim, Fire, Report, Resume
+from stateous.engine.commands import Claim, Fire, Report, Respond, Resume
 from stateous.engine.lifecycles import LIVE_TOKEN
 from stateous.model.graph import parse_graph
 from stateous.store.migrate import known_versions
@@ -102,6 +102,10 @@ class Served:
         for token, _ in await raw(self.database, waiting):
             if (await self.plane.token(token)).status == "active":
                 await self.plane.submit(Fire(token, "reviewed", APPROVED))
+        asked = "select task, name, correlation from steps where correlation is not null"
+        for task, step, correlation in await raw(self.database, asked):
+            answer = Respond(task=task, step=step, correlation=correlation, status="completed")
+            await self.plane.submit(answer)
 
 
 def test_the_newest_version_is_kept() -> None:
@@ -128,6 +132,8 @@ def test_what_is_kept_is_in_each_table_and_in_all_conditions() -> None:
         "failed",
     }
     assert {row["kind"] for row in rows["timers"]} == {"timeout", "timer", "deadline"}
+    assert {row["kind"] for row in rows["steps"]} == {"step", "response", "child"}
+    assert {row["status"] for row in rows["tokens"] if row["child"]} == {"active", "paused"}
     for table in ("tasks", "timers"):
         assert any(row["parked"] for row in rows[table])
 
