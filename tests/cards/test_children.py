@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from tests.api.caller import Reply
 from tests.cards.reports import claimed_task, report
 from tests.cards.served import BOX, Served
+from tests.databases import Database
 from tests.engine.graphs import flow, main
+from tests.store.opened import raw
 
 AUDIT = flow(
     {"look": {"emits": ["fine"]}},
@@ -120,3 +124,32 @@ async def test_a_failed_child_fails_its_parent(served: Served) -> None:
     assert shown["statusName"] == "Failed"
     assert shown["steps"]["audit"]["faulted"] is True
     assert "no books" in shown["lastMessage"]
+
+
+@pytest.mark.parametrize("parent", ["claimed", "waiting", "paused"])
+async def test_the_end_of_a_child_fails_a_parent_whose_flow_another_version_wrote(
+    served: Served, database: Database, parent: str
+) -> None:
+    """The child's end is not held up by it, and nothing of the flow is overwritten."""
+    task = await claimed_task(served)
+    await begin(served, task)
+    if parent != "claimed":
+        await report(served, task, "waiting", supervisor=BOX, awaiting=["audit"])
+    kid = await looked_at(served)
+    await raw(database, "update flows set schema_version = 2")
+    if parent == "paused":
+        await served.steer("T", "pause")
+    await served.read_up("T")
+    await report(served, kid, event="fine", payload={})
+    if parent == "paused":
+        await served.steer("T", "resume")
+    assert await served.status(CHILD) == "completed"
+    shown = await served.news("T")
+    assert [kind for kind, _ in shown if kind != "resumed"] == [
+        "flow_failed",
+        "task_failed",
+        "failed",
+    ]
+    assert "is kept in form 2" in shown[-1][1]["reason"]
+    assert await raw(database, "select schema_version, revision from flows") == [(2, 1)]
+    assert await raw(database, "select name, status from steps") == [("audit", "open")]
