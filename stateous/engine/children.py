@@ -110,12 +110,7 @@ def _planned(draft: Draft, command: AwaitChild, task: Task, child: str) -> tuple
     if workflow not in draft.rules.state(parent.workflow, task.state).children:
         msg = f"the state '{task.state}' declares no child workflow '{workflow[:128]}'"
         raise ChildNotDeclared(msg)
-    if TOKEN_ID.fullmatch(child) is None:
-        msg = (
-            f"the child's id would be {child[:150]!r}: give it an id of 1 to {LONGEST_ID} letters, digits, "
-            "'.', '_' and '-', the first a letter or a digit"
-        )
-        raise InvalidTokenId(msg)
+    check_child_id(child)
     models, model = draft.rules.graph.models, draft.rules.flow(workflow).context
     context = models.with_defaults(model, command.input)
     problem = models.problem(model, context)
@@ -123,13 +118,29 @@ def _planned(draft: Draft, command: AwaitChild, task: Task, child: str) -> tuple
         msg = f"the child '{workflow}' cannot start: {problem}"
         raise InvalidContext(msg)
     if not draft.reserve([child]):
-        msg = f"the id '{child}' is taken: a child's id belongs to the step that began it"
-        raise ChildIdTaken(msg)
+        raise child_id_taken(child)
     taken = plan_child(draft, child, workflow, context)
     if isinstance(taken, Refused):
         msg = f"the child '{workflow}' cannot start: {taken.reason}"
         raise InvalidContext(msg)
     return context, taken
+
+
+def check_child_id(child: str) -> None:
+    """Raise InvalidTokenId for what cannot be the id of a child, with what to do about it."""
+    if TOKEN_ID.fullmatch(child) is None:
+        msg = (
+            f"the child's id would be {child[:150]!r}: give it an id of 1 to {LONGEST_ID} letters, digits, "
+            "'.', '_' and '-', the first a letter or a digit"
+        )
+        raise InvalidTokenId(msg)
+
+
+def child_id_taken(child: str) -> ChildIdTaken:
+    """The refusal of an id that another token has."""
+    return ChildIdTaken(
+        f"the id '{child}' is taken: a child's id belongs to the step that began it"
+    )
 
 
 def _write(

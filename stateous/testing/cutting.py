@@ -26,6 +26,11 @@ def _stand_in(context: str | None) -> dict[str, Any]:
     return workflow if context is None else {**workflow, "context": context}
 
 
+def _apart(workflow: str, children: tuple[str, ...]) -> str:
+    """The name of the only workflow that has a routine; one that runs itself is beside its own stand-in."""
+    return _apart(f"{workflow}'", children) if workflow in children else workflow
+
+
 _cut: dict[tuple[str, str], Graph] = {}
 """By the checksum of the whole graph and the state: to read a graph takes longer than to run a routine."""
 
@@ -48,7 +53,7 @@ def _document(graph: Graph, state: StateRef) -> dict[str, Any]:
     ways = [{"from": found.name, "to": END, "on": event} for event in found.emits]
     cut: dict[str, Any] = {
         "stateous": whole["stateous"],
-        "workflow": flow.workflow,
+        "workflow": _apart(flow.workflow, found.children),
         "states": {found.name: {"emits": list(found.emits)}},
         "events": document["events"],
         "transitions": [{"from": START, "to": found.name}, *ways],

@@ -19,6 +19,7 @@ from stateous.engine.commands import (
     Respond,
     Start,
 )
+from stateous.engine.children import check_child_id, child_id_taken
 from stateous.engine.flows import first_flow
 from stateous.model.graph import Graph
 from stateous.model.items import ItemRecord
@@ -169,9 +170,13 @@ class FreeTask:
             return StaleRevision(
                 f"the flow is at revision {self._revision}, not at {said.revision}"
             )
-        self._revision += 1
         at = self.grant
         child = said.id or child_id(at.token, at.state.rpartition("/")[2], at.visit, said.name)
+        check_child_id(child)
+        others = [each.child or "" for each in self._steps.values()]
+        if child.lower() in {at.token.lower(), *map(str.lower, others)}:
+            return child_id_taken(child)
+        self._revision += 1
         self._steps[said.name] = GrantStep(kind="child", status="open", child=child)
         self._begun = said
         return answers.Checkpointed(self._revision, child=child)

@@ -159,6 +159,8 @@ class Flow:
             raise BadStep(f"the input of the child {name!r} is no object")
         if not isinstance(fail_on_failure, bool):  # pyright: ignore[reportUnnecessaryIsInstance] - a user's value
             raise BadStep(f"fail_on_failure of {name!r} is True or False")
+        if id is not None and (not isinstance(id, str) or id != clean(id)):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise BadStep(f"the id of the child {name!r} is a text, and not {id!r:.80}")
         more: dict[str, Any] = {} if id is None else {"id": id}
         more |= {} if fail_on_failure else {"fail_on_failure": False}
         with self._one(name, "child") as before:
@@ -290,16 +292,14 @@ class Flow:
 
 
 def _workflow(given: object, name: str) -> WorkflowRef[Any]:
-    match given:
-        case WorkflowRef():
-            return cast("WorkflowRef[Any]", given)
-        case str() if given:
-            return WorkflowRef(given)
-        case _:
-            raise BadStep(
-                f"the workflow of the child {name!r} is one of `workflows` in contract.py, or its name, "
-                f"and not {given!r:.80}"
-            )
+    ref = cast("WorkflowRef[Any]", given) if isinstance(given, WorkflowRef) else None
+    named: object = given if ref is None else ref.name
+    if not isinstance(named, str) or not named or named != clean(named):
+        raise BadStep(
+            f"the workflow of the child {name!r} is one of `workflows` in contract.py, or its name, "
+            f"and not {given!r:.80}"
+        )
+    return WorkflowRef(named) if ref is None else ref
 
 
 def _result(result: Any, workflow: WorkflowRef[Any], name: str) -> ChildResult[Any]:

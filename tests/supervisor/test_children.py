@@ -192,13 +192,20 @@ async def test_a_process_of_its_own_awaits_its_child(
         ("ctx.child('audit', 7, {})", "is one of `workflows` in contract.py, or its name"),
         ("ctx.child('audit', 'audit', {'order': 'A'}, id='A')", "the id 'A' is taken"),
         ("ctx.child('to b', 'audit', {'order': 'A'})", "give it an id"),
+        (
+            "ctx.child('audit', 'audit', {'order': 'A'}, id='\\ud800')",
+            "is a text, and not '\\ud800'",
+        ),
+        ("ctx.child('audit', 'audit', {'order': 'A'}, id=7)", "is a text, and not 7"),
+        ("ctx.child('audit', 'au\\ud800')", "or its name, and not 'au\\ud800'"),
+        ("ctx.child('audit', WorkflowRef(7))", "or its name, and not WorkflowRef(name=7"),
     ],
 )
 async def test_what_cannot_be_begun_is_raised_in_the_routine(
     url: str, client: AsyncClient, tmp_path: Path, text: str, said: str
 ) -> None:
     def draft(ctx: Any) -> Any:
-        eval(text, {"ctx": ctx})  # noqa: S307 - the test's own text
+        eval(text, {"ctx": ctx, "WorkflowRef": WorkflowRef})  # noqa: S307 - the test's own text
 
     await client.start("A")
     async with supervising(url, tmp_path, {"draft": draft}) as box:

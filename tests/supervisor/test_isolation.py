@@ -12,9 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from stateous.client import AsyncClient
+from stateous.client import AsyncClient, calls
 from stateous_supervisor import process
 from stateous_supervisor.routine import Routine
+from tests.databases import Database
+from tests.store.opened import raw
 from tests.supervisor.processes import make_folder, supervise
 from tests.supervisor.running import STATES, supervising
 
@@ -263,3 +265,22 @@ async def test_it_is_ended_when_the_supervisor_is_killed(
             )  # Ctrl-C in a terminal does not reach it
             os.kill(running.pid, signal.SIGKILL)
             await until(lambda: is_gone(pid), within=5)
+
+
+async def test_a_flow_of_any_size_gets_into_the_process(
+    database: Database, url: str, client: AsyncClient, tmp_path: Path
+) -> None:
+    """More than the supervisor takes from it at once."""
+    await client.start("A")
+    assert await client.send(calls.claim("other", ["draft"], "r"))
+    await client.checkpoint(1, "book", "step", attempt=1, revision=0, result="x")
+    await raw(
+        database, "update steps set result = '\"' || hex(zeroblob(cast(34e6 as integer))) || '\"'"
+    )
+    await client.send(calls.release("other", tasks=[1]))
+    text = """def draft(ctx):
+    assert len(ctx.step("book", print)) == 68_000_000
+    return submitted
+"""
+    async with supervising(url, tmp_path, {"draft": isolated(tmp_path, text)}) as box:
+        assert "reported submitted" in await box.says("task 1 of A: reported")

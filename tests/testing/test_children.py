@@ -15,6 +15,7 @@ from stateous import (
     Context,
     Event,
     InvalidContext,
+    InvalidTokenId,
     StateRef,
     Workflow,
     WorkflowRef,
@@ -95,6 +96,51 @@ def test_what_the_workflow_does_not_take_is_raised() -> None:
         ctx.child("audit", "audit", {"order": 1})
 
     assert "cannot start" in (alone(wrong, order).error or "")
+
+
+@pytest.mark.parametrize("workflow", [None, order])
+def test_an_id_that_no_child_can_have_is_refused_as_in_earnest(workflow: Any) -> None:
+    def names_it_oddly(ctx: Context) -> None:
+        ctx.child("to a@b", "audit", {"order": ctx.token})
+
+    assert isinstance(alone(names_it_oddly, workflow).raised, InvalidTokenId)
+
+    def takes_one_twice(ctx: Context) -> None:
+        for name in ("first", "second"):
+            ctx.child(name, "audit", {"order": ctx.token}, id="A-1")
+
+    done = alone(takes_one_twice, workflow, children={"first": None})
+    assert isinstance(done.raised, ChildIdTaken)
+
+    def takes_its_own(ctx: Context) -> None:
+        ctx.child("audit", "audit", {"order": ctx.token}, id=ctx.token.lower())
+
+    assert isinstance(alone(takes_its_own, workflow).raised, ChildIdTaken)
+
+
+def test_a_workflow_that_runs_itself_is_tried_like_others() -> None:
+    """No flow.py has it, but a graph file may."""
+    way = {"from": "__start__", "to": "look"}
+    again: dict[str, Any] = {
+        "states": {"look": {"emits": ["fine"], "children": ["audit", "audit'"]}},
+        "events": {"fine": {}},
+        "transitions": [way, {"from": "look", "to": "__end__", "on": "fine"}],
+    }
+    graph: dict[str, Any] = {
+        "stateous": 1,
+        "workflow": "order",
+        "states": {"ship": {"emits": [], "children": ["audit"]}},
+        "events": {},
+        "transitions": [{"from": "__start__", "to": "ship"}],
+        "schemas": {},
+        "workflows": {"audit": again, "audit'": again},
+    }
+
+    def deeper(ctx: Context) -> None:
+        ctx["found"] = ctx.child("below", "audit", {"depth": 1}).context["depth"]
+
+    done = run_routine(deeper, state="audit/look", workflow=graph, children={"below": {"depth": 2}})
+    assert done.context == {"found": 2}
 
 
 @pytest.mark.parametrize("moment", ["before", "after"])
