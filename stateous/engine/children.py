@@ -73,7 +73,9 @@ def _again(
     draft: Draft, command: AwaitChild, task: Task, flow: Flow, step: FlowStep
 ) -> Checkpointed:
     """The child that the step has: it has one for ever. Raises ChildIdTaken for another one."""
-    repeat = is_repeat(command, flow, step)
+    # Whoever was granted the task before the child ended may come to it after that: it finds out when it waits for it.
+    has_ended_since = command.revision == step.revision == flow.revision - 1
+    repeat = has_ended_since or is_repeat(command, flow, step)
     if not repeat:
         check_revision(command, flow)
     asked = (_id_of(draft, command, task), command.workflow, _hash_of(command.input))

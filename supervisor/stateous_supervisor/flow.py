@@ -293,7 +293,7 @@ class Flow:
 
 def _workflow(given: object, name: str) -> WorkflowRef[Any]:
     ref = cast("WorkflowRef[Any]", given) if isinstance(given, WorkflowRef) else None
-    named: object = given if ref is None else ref.name
+    named: object = cast("object", given) if ref is None else ref.name
     if not isinstance(named, str) or not named or named != clean(named):
         raise BadStep(
             f"the workflow of the child {name!r} is one of `workflows` in contract.py, or its name, "

@@ -276,6 +276,27 @@ def test_a_child_whose_asker_is_gone_wakes_who_waits_for_something_else() -> Non
     assert world.kinds("T")[-1] == "task_resumed"
 
 
+def test_an_attempt_that_was_granted_before_the_child_ended_comes_to_its_end() -> None:
+    """It does not know yet, and there is nothing wrong with it: no attempt may fail of that."""
+    world = shop(retries=0)
+    begin(world)
+    world.do(Release(task=1, supervisor="box"))
+    world.work("ship")
+    end(world)
+    assert isinstance(begin(world, revision=0), StaleRevision)
+    assert isinstance(begin(world, revision=1, input={"order": "U"}), ChildIdTaken)
+    kept = world.rows()
+    assert begin(world, revision=1) == Checkpointed(1, child=CHILD)
+    assert world.moment() == kept
+    waits(world, 1, awaiting=("audit",))
+    assert [step.status for step in world.work("ship").steps] == ["done"]
+    assert isinstance(begin(world, revision=2), StepDoneAlready)
+    next_one = Checkpoint(task=1, attempt=3, revision=2, name="s", kind="step", status="done")
+    world.do(next_one)
+    assert isinstance(begin(world, revision=1), StaleRevision)
+    world.check_invariants()
+
+
 def test_a_failed_child_fails_its_parent_for_good() -> None:
     world = shop()
     task = begun(world)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Any
@@ -161,6 +162,34 @@ async def test_an_attempt_after_a_crash_comes_to_the_same_child(
         await box.says("task 1 of A: reported submitted")
     assert len(met) == 1
     assert len(await client.tokens(parent="A")) == 1
+
+
+async def test_a_child_may_end_while_a_later_attempt_is_on_its_way_to_it(
+    url: str, client: AsyncClient, tmp_path: Path
+) -> None:
+    """The grant does not know of the end: the run waits for the child, and is run on at once."""
+    met: list[Any] = []
+    arrived, go = asyncio.Event(), asyncio.Event()
+
+    async def draft(ctx: Any) -> Any:
+        arrived.set()
+        await go.wait()
+        met.append(await ctx.child("audit", "audit", {"order": ctx.token}))
+        return submitted
+
+    await client.start("A")
+    assert await client.send(calls.claim("other", ["draft"], "r"))
+    await client.checkpoint(
+        1, "audit", "child", attempt=1, revision=0, workflow="audit", input={"order": "A"}
+    )
+    await client.send(calls.release("other", tasks=[1]))
+    async with supervising(url, tmp_path, {"draft": draft}) as box:
+        await arrived.wait()
+        await client.fire("A.draft.1.audit", "submitted")
+        go.set()
+        await box.says("task 1 of A: reported waiting")
+        await box.says("task 1 of A: reported submitted")
+    assert [result.status for result in met] == ["completed"]
 
 
 @pytest.mark.parametrize("kind", ["def", "async def"])
