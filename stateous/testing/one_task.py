@@ -11,6 +11,7 @@ import msgspec
 from stateous.client.answers import Grant, GrantFlow, GrantLog, GrantStep
 from stateous.engine import answers, family
 from stateous.engine.answers import Answer
+from stateous.engine.children import check_child_id, child_id_taken
 from stateous.engine.commands import (
     AwaitChild,
     Checkpoint,
@@ -19,7 +20,6 @@ from stateous.engine.commands import (
     Respond,
     Start,
 )
-from stateous.engine.children import check_child_id, child_id_taken
 from stateous.engine.flows import first_flow
 from stateous.model.graph import Graph
 from stateous.model.items import ItemRecord
