@@ -116,7 +116,7 @@ async def test_each_end_leaves_the_same_history(tmp_path: Path) -> None:
     world = Rehearsal(GRAPH, stubs={"draft": draft, "review": review})
     rehearsed = [world.start(token, {"title": "x"}) for token in TOKENS]
     await world.run_async()
-    histories = {token.token: _told(token.history) for token in rehearsed}
+    histories = {token.token: told(token.history) for token in rehearsed}
     attempts = sum(kind == "task_claimed" for told in histories.values() for kind, _ in told)
     assert attempts > 2 * len(TOKENS) - 10
     with new_database("sqlite", tmp_path) as database:
@@ -132,7 +132,7 @@ async def test_each_end_leaves_the_same_history(tmp_path: Path) -> None:
                 for _ in range(attempts):
                     await box.says(": reported ")
             for token in rehearsed:
-                assert _told(await client.history(token.token)) == histories[token.token]
+                assert told(await client.history(token.token)) == histories[token.token]
                 shown = await client.get(token.token)
                 assert (shown.state, shown.status, shown.visit) == (
                     token.state,
@@ -147,7 +147,7 @@ def test_a_routine_by_itself_ends_as_it_does_in_the_workflow(end: str) -> None:
     world = Rehearsal(GRAPH, stubs={"draft": [submitted, None], "review": ENDS[end]})
     token = world.start("T", {"title": "x"})
     world.run()
-    history = _told(token.history)
+    history = told(token.history)
     done = run_routine(ENDS[end], state=STATES["review"], context={"title": "x"}, workflow=GRAPH)
     failures = [data["error"] for kind, data in history if kind == "task_failed"]
     assert failures == ([] if done.error is None else [done.error])
@@ -157,7 +157,7 @@ def test_a_routine_by_itself_ends_as_it_does_in_the_workflow(end: str) -> None:
     assert done.context == token.context
 
 
-def _told(entries: list[Any]) -> list[tuple[str, Any]]:
+def told(entries: list[Any]) -> list[tuple[str, Any]]:
     """Kind and data of each entry, without what is told apart by place and time."""
     odd = {"supervisor": None, "task": None, "due_at": None}
     return [
