@@ -9,7 +9,7 @@ import msgspec
 from stateous.engine.answers import Answer, Checkpointed
 from stateous.engine.commands import AwaitChild
 from stateous.engine.draft import Draft
-from stateous.engine.family import Document, Flow, FlowStep, Task
+from stateous.engine.family import Document, Flow, FlowStep, Task, Token
 from stateous.engine.flows import (
     check_order,
     check_revision,
@@ -24,6 +24,7 @@ from stateous.engine.lifecycles import STEP, check_move
 from stateous.engine.moves import new_token
 from stateous.engine.plans import Refused, Taken
 from stateous.engine.routing import plan_child
+from stateous.engine.rules import MOST_LEVELS
 from stateous.engine.steering import pause_family
 from stateous.model.names import LONGEST_ID, TOKEN_ID, child_id
 from stateous.model.refusals import (
@@ -113,6 +114,11 @@ def _planned(draft: Draft, command: AwaitChild, task: Task, child: str) -> tuple
         msg = f"the state '{task.state}' declares no child workflow '{workflow[:128]}'"
         raise ChildNotDeclared(msg)
     check_child_id(child)
+    if _levels_down_to(draft, parent) > MOST_LEVELS:
+        msg = (
+            f"the child '{workflow}' cannot start: it would lie more than {MOST_LEVELS} tokens deep"
+        )
+        raise InvalidContext(msg)
     models, model = draft.rules.graph.models, draft.rules.flow(workflow).context
     context = models.with_defaults(model, command.input)
     problem = models.problem(model, context)
@@ -126,6 +132,14 @@ def _planned(draft: Draft, command: AwaitChild, task: Task, child: str) -> tuple
         msg = f"the child '{workflow}' cannot start: {taken.reason}"
         raise InvalidContext(msg)
     return context, taken
+
+
+def _levels_down_to(draft: Draft, token: Token) -> int:
+    levels = 1
+    while token.parent is not None:
+        token = draft.token(token.parent)
+        levels += 1
+    return levels
 
 
 def check_child_id(child: str) -> None:

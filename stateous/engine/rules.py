@@ -12,6 +12,9 @@ MOST_JOINS = 100
 """Times that one decision moves a token through a join into a parallel state. Children that end as they start
 can meet a join at once, so a cycle of such states would never come to an end."""
 
+MOST_LEVELS = 100
+"""Tokens above a child that a routine begins. A family is paused and cancelled level by level, as calls inside calls."""
+
 
 class Rules(msgspec.Struct, frozen=True):
     """The graph that decides, the lease that a claim gives, and whose items its state logs keep."""

@@ -217,6 +217,29 @@ def test_a_child_counts_among_those_that_are_started_at_once() -> None:
     assert "more than 1000 child tokens" in answer.sentence
 
 
+def test_routines_that_run_ever_deeper_children_come_to_an_end() -> None:
+    """A family is steered level by level: no graph file may make one that cannot be cancelled any more."""
+    again = flow(
+        {"look": {"emits": ["fine"], "children": ["audit"]}},
+        [("__start__", "look"), ("look", "__end__", "fine")],
+        events=["fine"],
+    )
+    world = shop(audit=again)
+    task, level = world.tokens["T"].task or 0, 0
+    asked: Json = {"attempt": 1, "revision": 0, "name": "a", "workflow": "audit", "input": {}}
+    while isinstance(
+        answer := world.do(AwaitChild(task=task, id=f"K{level}", **asked)), Checkpointed
+    ):
+        waits(world, task, awaiting=("a",))
+        task, level = world.work("audit/look").task, level + 1
+    assert isinstance(answer, InvalidContext)
+    assert answer.sentence.endswith("it would lie more than 100 tokens deep")
+    assert level == 100
+    for steered in (Pause("T"), Resume("T"), Cancel("T")):
+        assert isinstance(world.do(steered), Moved)
+    assert {token.status for token in world.tokens.values()} == {"cancelled"}
+
+
 # -- ending -------------------------------------------------------------------------------------------
 
 
