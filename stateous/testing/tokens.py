@@ -68,14 +68,14 @@ class RehearsedToken:
 
     @property
     def steps(self) -> dict[str, Any]:
-        """The results of the steps and responses that its routine has done in this visit."""
+        """The results of the steps, responses and children that its routine has had in this visit."""
         task = self._row.task
         done = [s for s in self._store.steps.values() if s.task == task and s.status == "done"]
         return _plain({step.name: step.result for step in sorted(done, key=lambda s: s.seq)})
 
     @property
     def awaits(self) -> str | None:
-        """The response that it waits for."""
+        """The response or child that it waits for."""
         task = self._row.task
         steps = self._store.steps.values()
         return next((s.name for s in steps if s.task == task and s.status == "open"), None)

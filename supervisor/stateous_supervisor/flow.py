@@ -166,11 +166,7 @@ class Flow:
         with self._one(name, "child") as before:
             match before:
                 case GrantStep(status="done"):
-                    if id is not None and id != before.child:
-                        raise BadStep(
-                            f"the step {name!r} had the child {before.child!r}, and no other one"
-                        )
-                    return _result(before.result, ref, name)
+                    return _result(before, ref, name, id=id)
                 case GrantStep(status="faulted"):
                     raise FlowFailed(before.message or f"the child of {name!r} failed")
                 case _:
@@ -302,9 +298,16 @@ def _workflow(given: object, name: str) -> WorkflowRef[Any]:
     return WorkflowRef(named) if ref is None else ref
 
 
-def _result(result: Any, workflow: WorkflowRef[Any], name: str) -> ChildResult[Any]:
+def _result(
+    done: GrantStep, workflow: WorkflowRef[Any], name: str, *, id: str | None
+) -> ChildResult[Any]:
+    """What the child came to; it belongs to the step for ever, with its id and its workflow."""
+    found = typed(done.result, ChildResult[Any], f"what the child {name!r} came to")
+    if (id or done.child) != done.child or workflow.name != found.workflow:
+        raise BadStep(
+            f"the step {name!r} had the child {done.child!r} of the workflow {found.workflow!r}, and no other one"
+        )
     at = f"the context of the child {name!r}"
-    found = typed(result, ChildResult[Any], f"what the child {name!r} came to")
     return msgspec.structs.replace(found, context=typed(found.context, workflow.model, at))
 
 

@@ -452,3 +452,30 @@ def test_nobody_is_asked_when_the_time_was_over_before_we_were_told(plane: Plane
     asked: list[str] = []
     said = run(plane, grant(), lambda ctx: ctx.respond("label", asked.append, timeout="1s"))
     assert (said["kind"], said["awaiting"], asked) == ("waiting", ["label"], [])
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({}, None),
+        ({"id": "A-1"}, None),
+        ({"id": "A-2"}, "had the child 'A-1' of the workflow 'audit', and no other one"),
+        ({"workflow": "other"}, "had the child 'A-1' of the workflow 'audit', and no other one"),
+    ],
+)
+def test_a_child_that_is_done_is_no_other_one(plane: Plane, asked: Any, said: str | None) -> None:
+    """Its input is not looked at any more."""
+    result: dict[str, Any] = {"workflow": "audit", "token": "A-1", "status": "completed", "final": "look", "context": {}}  # fmt: skip
+    step = GrantStep(kind="child", status="done", child="A-1", result=result)
+
+    def routine(ctx: Any) -> Any:
+        given = {"workflow": "audit", **asked}
+        ctx["found"] = ctx.child("audit", given.pop("workflow"), {"order": 2}, **given).final
+        return submitted
+
+    reported = run(plane, grant(audit=step), routine)
+    assert plane.told == []
+    if said is None:
+        assert (reported["kind"], reported["context"]) == ("event", {"found": "look"})
+    else:
+        assert said in reported["error"]
