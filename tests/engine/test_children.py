@@ -219,16 +219,10 @@ def test_a_child_counts_among_those_that_are_started_at_once() -> None:
 
 def test_routines_that_run_ever_deeper_children_come_to_an_end() -> None:
     """A family is steered level by level: no graph file may make one that cannot be cancelled any more."""
-    again = flow(
-        {"look": {"emits": ["fine"], "children": ["audit"]}},
-        [("__start__", "look"), ("look", "__end__", "fine")],
-        events=["fine"],
-    )
-    world = shop(audit=again)
-    task, level = world.tokens["T"].task or 0, 0
-    asked: Json = {"attempt": 1, "revision": 0, "name": "a", "workflow": "audit", "input": {}}
+    again = {**AUDIT, "states": {"look": {"emits": ["fine"], "children": ["audit"]}}}
+    world, level, task = shop(audit=again), 0, 1
     while isinstance(
-        answer := world.do(AwaitChild(task=task, id=f"K{level}", **asked)), Checkpointed
+        answer := begin(world, "a", task=task, attempt=1, revision=0, id=f"K{level}"), Checkpointed
     ):
         waits(world, task, awaiting=("a",))
         task, level = world.work("audit/look").task, level + 1

@@ -28,7 +28,7 @@ from tests.supervisor.test_isolation import HEAD
 
 pytestmark = pytest.mark.usefixtures("quickly")
 
-STUBBORN = {
+STUBBORN: dict[str, Any] = {
     **GRAPH,
     "states": {
         **GRAPH["states"],
