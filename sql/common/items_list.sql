@@ -7,11 +7,6 @@ where (cast(:scope as integer) is null or i.scope = cast(:scope as integer))
     and (cast(:entity as text) is null or i.entity = cast(:entity as text))
     and (cast(:item as text) is null or i.item = cast(:item as text))
     and (cast(:status as text) is null or i.status = cast(:status as text))
-    and (cast(:token as text) is null or exists (
-        select 1 from item_changes c
-        where c.token = cast(:token as text)
-            and c.scope = i.scope and c.place = i.place and c.entity = i.entity and c.item = i.item
-    ))
     and (i.scope, i.place, i.entity, i.item) > (:after_scope, :after_place, :after_entity, :after_item)
     and i.status <> 'none'
 order by i.scope, i.place, i.entity, i.item

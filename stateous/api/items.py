@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Final
 
 import msgspec
@@ -21,6 +22,7 @@ from stateous.api.replies import NOTHING, answer_reply, reply
 from stateous.engine.commands import ItemAsked, ItemCall
 from stateous.engine.items import not_found
 from stateous.model.refusals import InvalidArgument
+from stateous.model.state_logs import SCOPE_NAMES
 from stateous.model.wire import fields, query
 from stateous.model.wire.items import STATUSES, item_key, items, scope_number
 from stateous.model.wire.query import read_query, task_id
@@ -127,10 +129,11 @@ def _listing(asked: dict[str, str]) -> ItemsAsked:
 def _after(cursor: str | None) -> tuple[int, str, str, str] | None:
     if cursor is None:
         return None
-    try:
-        return _CURSOR.decode(cursor)
-    except msgspec.DecodeError:
-        raise InvalidArgument("'after' is what 'next' of the page before said") from None
+    with suppress(msgspec.DecodeError):
+        key = _CURSOR.decode(cursor)
+        if key[0] in SCOPE_NAMES:
+            return key
+    raise InvalidArgument("'after' is what 'next' of the page before said")
 
 
 ROUTES = [

@@ -41,16 +41,17 @@ from stateous.api.replies import (
     Step,
     Token,
 )
+from stateous.model.items import LONGEST_KEY, MOST_ITEMS
 from stateous.model.state_logs import Scope
 from stateous.model.wire import fields
-from stateous.model.wire.items import LONGEST_ITEM, LONGEST_PLACE, MOST_ITEMS, SetTo
+from stateous.model.wire.items import LONGEST_PLACE, SetTo
 
 Document = dict[str, Any]
 Supervisor = Annotated[str, Meta(min_length=1, max_length=fields.LONGEST_SUPERVISOR)]
 Task = Annotated[int, Meta(ge=1, le=fields.LARGEST_INTEGER)]
 RepeatId = Annotated[str, Meta(pattern="^[A-Za-z0-9._-]{1,64}$")]
-ItemName = Annotated[str, Meta(min_length=1, max_length=LONGEST_ITEM)]
-ItemEntity = Annotated[str, Meta(max_length=LONGEST_ITEM)]
+ItemName = Annotated[str, Meta(min_length=1, max_length=LONGEST_KEY)]
+ItemEntity = Annotated[str, Meta(max_length=LONGEST_KEY)]
 StepName = Annotated[str, Meta(min_length=1, max_length=fields.LONGEST_STEP)]
 Awaiting = Annotated[list[StepName], Meta(max_length=fields.MOST_IN_A_LIST)] | UnsetType | None
 Delay = Annotated[str, Meta(pattern="^[1-9][0-9]*[smhd]$", description="At most 3650 days.")]

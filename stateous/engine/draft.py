@@ -206,6 +206,13 @@ class Draft:
         """The item as this draft has it; it was asked for."""
         return self._items.get(key) or self.facts.items[key]
 
+    def read_locks(self, tasks: Iterable[Task]) -> None:
+        """Ask for what these tasks have locked all at once: each need is waited for, and decided anew. Raises Need."""
+        asked = [task.id for task in tasks if task.has_items]
+        missing = tuple(task for task in asked if task not in self.facts.locks_read)
+        if missing:
+            raise Need(items_of=missing)
+
     def locked_items(self, task: int) -> list[Item]:
         """The items that this task has locked, by their keys. Raises Busy when others hold one of them."""
         if task in self.facts.busy_locks:

@@ -22,7 +22,6 @@ from stateous.model.state_logs import SCOPES, StateLog
 RAN_OUT: Final = "the lock ran out"
 ATTEMPT_ENDED: Final = "the attempt ended"
 RESET: Final = "reset by an operator"
-NO_REASON: Final = "the routine failed with it and said nothing"
 
 _KINDS: Final[Mapping[str, str]] = {
     "processing": "item_acquired",

@@ -183,9 +183,10 @@ def leave(draft: Draft, token: str, *, event: str | None, why: str) -> None:
     for timer in draft.pending_timers(token):
         draft.edit_timer(timer, status="cancelled")
     if found.children_open:
-        for child in draft.tokens(children_of(draft, found)):
-            if child.status in LIVE_TOKEN:
-                _cancel_child(draft, child.token, why)
+        children = live_children(draft, found)
+        draft.read_locks(filter(None, map(draft.open_task, children)))
+        for child in children:
+            _cancel_child(draft, child.token, why)
         edited = draft.edit(token)
         edited.children_open = 0
         edited.child = edited.child_task = None

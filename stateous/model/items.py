@@ -13,10 +13,12 @@ from stateous.model.refusals import StateousError
 
 LONGEST_KEY: Final = 256
 """Characters of an item, and of its entity."""
-LARGEST_DATA: Final = 262_144
-"""Bytes of an item's data, as JSON."""
+LARGEST_DATA: Final = 256 * 1024
+"""Bytes of an item's data, as JSON that is written compactly."""
 MOST_ITEMS: Final = 10_000
 """Items of one request."""
+NO_REASON: Final = "the routine failed with it and said nothing"
+"""Why an item has failed of which only that was said."""
 
 ItemOutcome = Literal["acquired", "busy", "done"]
 ItemStatus = Literal[

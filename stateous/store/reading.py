@@ -72,14 +72,17 @@ class Reading(ABC):
             "entity": asked.entity,
             "item": asked.item,
             "status": asked.status,
-            "token": asked.token,
             "after_scope": scope,
             "after_place": place,
             "after_entity": entity,
             "after_item": item,
             "limit": asked.limit,
         }
-        return [item_of(row) for row in await self._rows("items_list", values)]
+        if asked.token is None:
+            found = await self._rows("items_list", values)
+        else:
+            found = await self._rows("items_of_token", {**values, "token": asked.token})
+        return [item_of(row) for row in found]
 
     async def item_history(self, key: ItemKey) -> list[Item]:
         scope, place, entity, item = key

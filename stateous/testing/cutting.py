@@ -50,17 +50,20 @@ def _document(graph: Graph, state: StateRef) -> dict[str, Any]:
     document: dict[str, Any] = (
         whole if flow.workflow == graph.workflow else whole["workflows"][flow.workflow]
     )
+    kept: dict[str, Any] = {"emits": list(found.emits)}
+    if "state_log" in document["states"][found.name]:
+        kept["state_log"] = document["states"][found.name]["state_log"]
     ways = [{"from": found.name, "to": END, "on": event} for event in found.emits]
     cut: dict[str, Any] = {
         "stateous": whole["stateous"],
         "workflow": _apart(flow.workflow, found.children),
-        "states": {found.name: {"emits": list(found.emits)}},
+        "states": {found.name: kept},
         "events": document["events"],
         "transitions": [{"from": START, "to": found.name}, *ways],
         "schemas": whole["schemas"],
     }
     if found.children:
-        cut["states"] = {found.name: {"emits": list(found.emits), "children": list(found.children)}}
+        kept["children"] = list(found.children)
         cut["workflows"] = {
             child: _stand_in(whole["workflows"][child].get("context")) for child in found.children
         }

@@ -13,7 +13,7 @@ from stateous.engine.commands import ItemAsked, Items
 from stateous.engine.commands import ItemCall as Name
 from stateous.engine.family import Item, ItemKey
 from stateous.engine.items import does_exist
-from stateous.model.items import Acquired, ItemOutcome, ItemRecord, ItemStatus
+from stateous.model.items import NO_REASON, Acquired, ItemOutcome, ItemRecord, ItemStatus
 from stateous.model.refusals import Refusal
 from stateous.model.state_log_handlers import ItemCall, StateLogContext
 
@@ -105,6 +105,7 @@ class EngineLog:
 
     def _do(self, name: Name, calls: Sequence[ItemCall], *, status: Any) -> ItemsTold:
         context = calls[0].context
+        becomes = [status or call.status for call in calls]
         command = Items(
             task=context.task,
             attempt=context.attempt,
@@ -115,11 +116,11 @@ class EngineLog:
                 ItemAsked(
                     entity=call.entity,
                     item=call.item,
-                    status=cast("Any", status or call.status),
+                    status=cast("Any", each),
                     data=_written(call.data),
-                    reason=call.reason,
+                    reason=call.reason or (NO_REASON if each == "failed" else None),
                 )
-                for call in calls
+                for call, each in zip(calls, becomes, strict=True)
             ),
             supervisor=context.supervisor,
         )

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any, Final
 
 import msgspec
 
 from stateous.model.durations import parse_duration
-from stateous.model.items import Acquired, ItemRecord, ItemStatus
+from stateous.model.items import NO_REASON, Acquired, ItemRecord, ItemStatus
 from stateous.model.refusals import AttemptOver, ItemBusy, ItemMoveNotAllowed
 from stateous.model.state_log_handlers import ItemCall, StateLogContext
+from stateous.model.state_logs import LOCK_FOR
 
 RAN_OUT: Final = "the lock ran out"
 ATTEMPT_ENDED: Final = "the attempt ended"
-LOCK_FOR: Final = timedelta(minutes=30)
 DONE: Final = ("processed", "skipped")
 
 Key = tuple[int, str, str, str]
@@ -163,7 +163,7 @@ class MemoryStateLog:
             self._of(call, kept),
             status,
             data=call.data,
-            reason=call.reason,
+            reason=call.reason or (NO_REASON if status == "failed" else None),
             expires=None if kept_for is None else self._now() + kept_for,
         )
 

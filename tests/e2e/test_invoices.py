@@ -81,9 +81,10 @@ def supervise(shell: Shell, name: str) -> Running:
     return Running("supervise", name, cwd=shell.folder)
 
 
-def until_all_ended(client: Client) -> None:
+def until_ended(client: Client, *, but: int = 0) -> None:
+    """Until all tokens have ended but so many."""
     deadline = time.monotonic() + PATIENCE
-    while client.tokens(status="active"):
+    while len(client.tokens(status="active")) > but:
         assert time.monotonic() < deadline, [
             (each.token, each.state) for each in client.tokens(status="active")
         ]
@@ -109,9 +110,11 @@ def test_two_runs_and_a_killed_worker_send_each_invoice_once(
                 gate.wait()  # one invoice is acquired and not sent, another sent, recorded, and not reported
                 with supervise(shell, "second") as second:
                     second.says("second serves dispatch")
+                    # A worker that is killed between what it sent and its record would send again: nobody is there.
+                    until_ended(client, but=2)
                     first.stop(signal.SIGKILL)
                     gate.open()
-                    until_all_ended(client)
+                    until_ended(client)
                     assert second.stop() == 0
             assert served.dispatched == dict.fromkeys(INVOICES, 1)
             items = client.stored_items(scope="element", limit=100).items

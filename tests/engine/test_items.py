@@ -7,10 +7,18 @@ from typing import Any
 import pytest
 
 from stateous.engine.answers import ItemsTold
-from stateous.engine.commands import ExpireItems, ItemAsked, Items, Release, Report, ResetItem
+from stateous.engine.commands import (
+    Cancel,
+    ExpireItems,
+    ItemAsked,
+    Items,
+    Release,
+    Report,
+    ResetItem,
+)
 from stateous.engine.lifecycles import DONE_ITEM, ITEM
 from stateous.model.refusals import ItemBusy, ItemMoveNotAllowed, ItemNotFound, Refusal
-from tests.engine.graphs import way
+from tests.engine.graphs import parallel, way
 from tests.engine.world import World
 
 GRAPH: dict[str, Any] = {
@@ -170,3 +178,25 @@ def test_the_end_of_an_attempt_asks_for_items_only_if_it_has_some(world: World) 
     world.claim("work", supervisor="box")
     world.do(Report(task=1, kind="event", event="done"))
     assert world.needs == needs + 1
+
+
+def test_all_that_is_cancelled_at_once_asks_once_for_its_items() -> None:
+    graph = parallel()
+    for name in ("security", "style"):
+        workflow = graph["workflows"][name]
+        look = {**workflow["states"]["look"], "state_log": {"scope": "tenant"}}
+        graph["workflows"][name] = {**workflow, "states": {"look": look}}
+    world = World(graph)
+    world.start("P")
+    world.claim("work", supervisor="box")
+    world.do(Report(task=1, kind="event", event="ready"))
+    world.claim("security/look", "style/look", supervisor="box", most=2)
+    tasks = [task.id for task in world.tasks.values() if task.status == "claimed"]
+    for task in tasks:
+        item = ItemAsked("", f"i{task}", "processing")
+        place = world.rules.tenant
+        world.do(Items(task=task, attempt=1, call="acquire", scope=1, place=place, items=(item,)))
+    needs = world.needs
+    world.do(Cancel("P"))
+    assert [item.status for item in world.items.values()] == ["failed", "failed"]
+    assert world.needs - needs == 2, "the children, then what all of them have locked"

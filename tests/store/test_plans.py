@@ -67,6 +67,15 @@ def item_rows(**more: Any) -> str:
     return rows(*({**key, **more} for key in keys))
 
 
+LISTED: dict[str, Any] = {
+    **dict.fromkeys(("scope", "place", "entity", "item", "status")),
+    "after_scope": 0,
+    "after_place": "",
+    "after_entity": "",
+    "after_item": "",
+    "limit": 40,
+}
+
 # Values that touch at most about 40 rows, whatever the size of the tables.
 STATEMENTS: dict[str, dict[str, Any]] = {
     "families_lock": {"tokens": ASKED, "tasks": TASKS},
@@ -137,6 +146,8 @@ STATEMENTS: dict[str, dict[str, Any]] = {
     "locks_over": {"now": "2100-01-01T00:00:00.000000Z", "limit": 40},
     "items_due": {"now": "2100-01-01T00:00:00.000000Z", "limit": 40},
     "item_history": {"scope": 4, "place": "draft", "entity": "invoice", "item": "I-7", "limit": 40},
+    "items_list": LISTED,
+    "items_of_token": {**LISTED, "token": "T-7"},
     "task_place": {"task": 7},
     "inbox_settle": {
         "rows": rows(

@@ -10,6 +10,7 @@ import pytest
 
 from stateous import Acquired, Event, ItemRecord, Skipped, StateRef, on_state
 from stateous.model.graph import parse_graph
+from stateous.model.items import NO_REASON
 from stateous.testing import CannotTest, Rehearsal, run_routine, run_routine_async
 from stateous.testing.one_task import START_OF_TIME
 from tests.testing.dispatching import GRAPH
@@ -96,6 +97,19 @@ def test_a_routine_meets_the_items_that_it_is_given(given: Any) -> None:
         ("C", "", "processed", {"n": 1}, None),
         ("D", "", "failed", None, "the attempt ended"),  # it was left open
     ]
+
+
+@pytest.mark.parametrize("given", [{}, {"workflow": GRAPH}])
+def test_what_failed_without_a_word_has_the_reason_that_a_control_plane_gives(given: Any) -> None:
+    def fails(ctx: Any) -> Any:
+        ctx.items.acquire(["A", "B"])
+        ctx.items.release_as_failed("A")
+        ctx.items.set("B", status="failed")
+        return sent
+
+    done = run_routine(fails, state=DISPATCH, **given)
+    assert done.error is None
+    assert [each.reason for each in done.items] == [NO_REASON] * 2
 
 
 async def test_on_a_loop_it_is_the_same() -> None:

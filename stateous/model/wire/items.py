@@ -6,22 +6,18 @@ from typing import Any, Final, Literal, NamedTuple, cast
 
 import msgspec
 
+from stateous.model.items import LARGEST_DATA, LONGEST_KEY, MOST_ITEMS, NO_REASON
 from stateous.model.refusals import InvalidArgument, InvalidBody, InvalidPayload, Refusal
 from stateous.model.state_logs import SCOPES
 from stateous.model.wire.body import Body, kind_of
 
-MOST_ITEMS: Final = 10_000
-LONGEST_ITEM: Final = 256
 LONGEST_PLACE: Final = 1024
-LARGEST_DATA: Final = 256 * 1024
-"""In bytes, as JSON that is written compactly."""
 
 SetTo = Literal["processed", "failed", "skipped"]
 ItemStatus = Literal["processing", "processed", "failed", "skipped", "expired"]
 STATUSES: Final = ("processing", "processed", "failed", "skipped", "expired")
 
 _encode: Final = msgspec.json.Encoder().encode
-_NO_REASON: Final = "the routine failed with it and said nothing"
 
 
 class ItemSent(NamedTuple):
@@ -57,9 +53,9 @@ def _item(body: Body, given: object, call: str) -> ItemSent:
     name, entity = fields.get("item"), fields.get("entity", "")
     if type(name) is not str or type(entity) is not str:
         raise InvalidBody("'item' of an item is a string, and so is its 'entity'")
-    if not 1 <= len(name) <= LONGEST_ITEM or len(entity) > LONGEST_ITEM:
+    if not 1 <= len(name) <= LONGEST_KEY or len(entity) > LONGEST_KEY:
         raise InvalidArgument(
-            f"'item' of an item has 1 to {LONGEST_ITEM} characters, its 'entity' at most {LONGEST_ITEM}"
+            f"'item' of an item has 1 to {LONGEST_KEY} characters, its 'entity' at most {LONGEST_KEY}"
         )
     if body.may_hold_nul:
         body.refuse_nul([name, entity], "an item", InvalidArgument)
@@ -68,7 +64,7 @@ def _item(body: Body, given: object, call: str) -> ItemSent:
             return _set(body, fields, entity, name)
         case "release":
             error = _text_or_none(fields, "error", InvalidBody)
-            return ItemSent(entity, name, "failed", None, error or _NO_REASON)
+            return ItemSent(entity, name, "failed", None, error or NO_REASON)
         case "upsert":
             return ItemSent(entity, name, "processed", _data(body, fields), None)
         case _:
@@ -83,7 +79,7 @@ def _set(body: Body, fields: dict[str, Any], entity: str, name: str) -> ItemSent
             raise InvalidBody("'status' of an item is 'processed', 'failed' or 'skipped'")
     reason = _text_or_none(fields, "reason", InvalidBody)
     if status == "failed":
-        reason = reason or _NO_REASON
+        reason = reason or NO_REASON
     return ItemSent(entity, name, status, _data(body, fields), reason)
 
 
@@ -112,8 +108,8 @@ def item_key(fields: dict[str, Any]) -> tuple[int, str, str, str]:
     """`scope`, `place`, `entity` and `item`: which item it is. Raises InvalidArgument."""
     scope = scope_number(fields.get("scope"))
     place = _key_part(fields, "place", 1, LONGEST_PLACE)
-    entity = _key_part({"entity": "", **fields}, "entity", 0, LONGEST_ITEM)
-    return (scope, place, entity, _key_part(fields, "item", 1, LONGEST_ITEM))
+    entity = _key_part({"entity": "", **fields}, "entity", 0, LONGEST_KEY)
+    return (scope, place, entity, _key_part(fields, "item", 1, LONGEST_KEY))
 
 
 def scope_number(scope: object) -> int:
