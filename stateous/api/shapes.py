@@ -41,6 +41,7 @@ from stateous.api.replies import (
     Step,
     Token,
 )
+from stateous.model import ambient
 from stateous.model.state_logs import Scope
 from stateous.model.wire import fields
 from stateous.model.wire.items import LONGEST_ITEM, LONGEST_PLACE, MOST_ITEMS, SetTo
@@ -58,12 +59,12 @@ Delay = Annotated[str, Meta(pattern="^[1-9][0-9]*[smhd]$", description="At most 
 
 Ambient = Annotated[
     dict[
-        Annotated[str, Meta(min_length=1, max_length=fields.LONGEST_AMBIENT_NAME)],
+        Annotated[str, Meta(min_length=1, max_length=ambient.LONGEST_NAME)],
         str,
     ],
     Meta(
-        max_length=fields.MOST_AMBIENT,
-        description=f"At most {fields.LARGEST_AMBIENT} bytes, names and values together.",
+        max_length=ambient.MOST,
+        description=f"At most {ambient.LARGEST} bytes, names and values together.",
     ),
 ]
 TokenId = Annotated[str, Meta(pattern="^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$")]
@@ -143,6 +144,7 @@ class StepBody(Struct):
     input: Document | UnsetType | None = UNSET
     id: TokenId | UnsetType | None = UNSET
     fail_on_failure: bool | UnsetType | None = UNSET
+    ambient: Ambient | UnsetType | None = UNSET
 
 
 class ResponseBody(Struct):

@@ -62,7 +62,8 @@ def begin(draft: Draft, command: AwaitChild) -> Answer:
     parent = draft.edit(task.token)
     parent.child, parent.child_task = child, task.id
     parent.children_open += 1
-    start_token(draft, new_token(draft, child, command.workflow, context, parent), taken)
+    token = new_token(draft, child, command.workflow, context, parent, ambient=command.ambient)
+    start_token(draft, token, taken)
     begun = draft.token(child)
     if parent.status == "paused" and begun.status == "active":
         # A family stands still as a whole; its resume wakes the child, too.

@@ -115,6 +115,7 @@ class AwaitChild(msgspec.Struct, frozen=True, kw_only=True):
     """A routine begins a child token of a workflow, as a step that is open until the child has ended.
 
     `revision` as in Checkpoint. Without an `id` the child's is made of where the routine is, and the step's name.
+    `ambient` is what was captured around it, None: what its parent has.
     """
 
     task: int
@@ -125,6 +126,7 @@ class AwaitChild(msgspec.Struct, frozen=True, kw_only=True):
     input: Document
     id: str | None = None
     fail_on_failure: bool = True
+    ambient: Ambient | None = None
     message: str | None = None
     supervisor: str | None = None
 

@@ -65,7 +65,9 @@ class Attempt:
         self.routine = routine
         self.ambience = Ambience(routine.propagators, captured=grant.ambient, warn=warn)
         self._flow = Flow(grant, supervisor=name)
-        self.steps = Steps(self._flow, awaited=routine.awaited, send=send)
+        self.steps = Steps(
+            self._flow, awaited=routine.awaited, send=send, capture=self.ambience.capture
+        )
         items = RunItems(ask, awaited=routine.awaited)
         self.context = RunContext(grant, write=write, steps=self.steps, items=items)
         self._name = name

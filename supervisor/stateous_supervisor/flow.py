@@ -5,7 +5,7 @@ It says what is to be done, and does nothing itself: `steps.py` follows it, on a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from threading import Lock
 from typing import Any, Final, Literal, NoReturn, cast
@@ -151,8 +151,12 @@ class Flow:
         *,
         id: str | None,
         fail_on_failure: bool,
+        capture: Callable[[], Mapping[str, str]],
     ) -> Course:
-        """Begin a child token once, end the run, and return what it came to when the routine is run again."""
+        """Begin a child token once, end the run, and return what it came to when the routine is run again.
+
+        `capture` tells what it takes along of what surrounds the routine now.
+        """
         ref = _workflow(workflow, name)
         asked = plain({} if given is None else given, f"the input of the child {name!r}", level=2)
         if not isinstance(asked, dict):
@@ -171,6 +175,7 @@ class Flow:
                     raise FlowFailed(before.message or f"the child of {name!r} failed")
                 case _:
                     # One that is there is asked for again: it must be the one that is meant.
+                    more |= {"ambient": ambient} if (ambient := capture()) else {}
                     begun = yield from self._tell(
                         name, "child", workflow=ref.name, input=asked, **more
                     )
