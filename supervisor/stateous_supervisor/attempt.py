@@ -111,7 +111,11 @@ class Attempt:
             return End(self._report(Waits(awaiting=(name,))))
         if self._flow.stopped is not None and _is_only(problem, Stopped):
             return self.failed(f"stopped: {self._flow.stopped}")
-        return End(self._report(failure_of(problem)), _traceback_of(problem))
+        failure = failure_of(problem)
+        if self._flow.stopped is not None:
+            # What a run that was stopped has seen is no ground to give up: the next one sees more.
+            failure = msgspec.structs.replace(failure, final=False)
+        return End(self._report(failure), _traceback_of(problem))
 
     def failed(self, sentence: str) -> End:
         """The end of an attempt that failed in some other way."""

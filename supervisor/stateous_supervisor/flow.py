@@ -19,10 +19,12 @@ from stateous.model.marks import WorkflowRef
 from stateous.model.refusals import (
     AttemptOver,
     FlowUnreadable,
+    Refusal,
     StaleRevision,
     StateousError,
     TaskNotFound,
     TaskNotHeld,
+    Unexpected,
 )
 from stateous_supervisor.outcome import clean, failure_of
 from stateous_supervisor.typed import typed
@@ -226,6 +228,14 @@ class Flow:
         except (StaleRevision, AttemptOver, TaskNotHeld, TaskNotFound) as refusal:
             self.stopped = refusal.sentence
             raise Stopped(refusal.sentence) from None
+        except BaseException as problem:
+            if isinstance(problem, Unexpected) or not isinstance(problem, Refusal):
+                # Done again here, it would have another result than the one that may be written down.
+                self.stopped = (
+                    f"the checkpoint of {name!r} was cut off ({type(problem).__name__}), and nobody here "
+                    "knows whether it is written down: the next attempt does"
+                )
+            raise
         self._revision = told.revision
         return told
 

@@ -7,6 +7,7 @@ import os
 import signal
 import threading
 from collections.abc import AsyncGenerator, Callable
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -84,6 +85,42 @@ async def test_an_answer_that_was_lost_is_asked_for_again(
         await box.says("task 1 of A: reported submitted")
     assert calls == ["charge", "print 7"]
     assert await steps_of(client) == ["step_done charge", "step_done print"]
+
+
+async def test_who_cuts_off_a_checkpoint_does_not_do_the_step_again(
+    proxy: Proxy, client: AsyncClient, tmp_path: Path
+) -> None:
+    calls: list[str] = []
+    cutting: list[asyncio.Task[None]] = []
+    hold = Hold()
+
+    def charge() -> int:
+        calls.append("does")
+        return len(calls)
+
+    async def draft(ctx: Any) -> Any:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(None) as limit:
+                if ctx.attempt == 1:
+                    proxy.then("/tasks/1/steps", hold)
+                    cutting.append(asyncio.create_task(cut(limit)))
+                calls.append(f"is {await ctx.step('charge', charge)}")
+                return submitted
+        calls.append("goes on")
+        calls.append(f"is {await ctx.step('charge', charge)}")
+        return submitted
+
+    async def cut(limit: asyncio.Timeout) -> None:
+        await hold.reached.wait()
+        limit.reschedule(asyncio.get_running_loop().time())
+
+    await client.start("A")
+    async with supervising(proxy.url, tmp_path, {"draft": draft}) as box:
+        await box.says(
+            "task 1 of A: reported failed: stopped: the checkpoint of 'charge' was cut off"
+        )
+        await box.says("task 1 of A: reported submitted")
+    assert calls == ["does", "goes on", "is 1"]
 
 
 class Asking:
