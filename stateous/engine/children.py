@@ -13,11 +13,13 @@ from stateous.engine.family import Document, Flow, FlowStep, Task, Token
 from stateous.engine.flows import (
     check_order,
     check_revision,
+    check_room,
     held_task,
     is_repeat,
     new_flow,
     readable_flow,
     turned,
+    write_step,
 )
 from stateous.engine.joins import start_token
 from stateous.engine.lifecycles import STEP, check_move
@@ -165,28 +167,27 @@ def _write(
 ) -> None:
     if before is not None:
         check_move(STEP, before.status, "open")
-    draft.write_step(
-        FlowStep(
-            task=command.task,
-            name=command.name,
-            seq=flow.revision if before is None else before.seq,
-            kind="child",
-            status="open",
-            result=None,
-            correlation=None,
-            answered=None if before is None else before.answered,
-            message=command.message,
-            child=child,
-            on_lost=None,
-            attempt=command.attempt,
-            revision=flow.revision,
-            opened_at=draft.at,
-            completed_at=None,
-            workflow=command.workflow,
-            input_hash=_hash_of(command.input),
-            fail_on_failure=command.fail_on_failure,
-        )
+    begun = FlowStep(
+        task=command.task,
+        name=command.name,
+        seq=flow.revision if before is None else before.seq,
+        kind="child",
+        status="open",
+        result=None,
+        correlation=None,
+        answered=None if before is None else before.answered,
+        message=command.message,
+        child=child,
+        on_lost=None,
+        attempt=command.attempt,
+        revision=flow.revision,
+        opened_at=draft.at,
+        completed_at=None,
+        workflow=command.workflow,
+        input_hash=_hash_of(command.input),
+        fail_on_failure=command.fail_on_failure,
     )
+    check_room(write_step(draft, begun, before), begun)
 
 
 def _hash_of(asked: Document) -> str:

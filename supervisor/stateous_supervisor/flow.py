@@ -18,6 +18,7 @@ from stateous.model.flows import ChildResult, FlowFailed, ResponseFailed, Respon
 from stateous.model.marks import WorkflowRef
 from stateous.model.refusals import (
     AttemptOver,
+    FlowTooLarge,
     FlowUnreadable,
     Refusal,
     StaleRevision,
@@ -223,7 +224,7 @@ class Flow:
     def _tell(self, name: str, kind: Kind, **more: Any) -> Generator[Do | Tell, Any, Checkpointed]:
         try:
             told: Checkpointed = yield Tell(self._body(name, kind, **more))
-        except FlowUnreadable as refusal:
+        except (FlowUnreadable, FlowTooLarge) as refusal:
             raise FlowFailed(refusal.sentence) from None
         except (StaleRevision, AttemptOver, TaskNotHeld, TaskNotFound) as refusal:
             self.stopped = refusal.sentence

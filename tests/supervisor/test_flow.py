@@ -15,7 +15,13 @@ import pytest
 
 from stateous import FlowFailed, ResponseFailed, ResponseTimeout
 from stateous.client.answers import Checkpointed, Grant, GrantFlow, GrantStep, Occurred
-from stateous.model.refusals import AttemptOver, FlowUnreadable, StaleRevision, Unexpected
+from stateous.model.refusals import (
+    AttemptOver,
+    FlowTooLarge,
+    FlowUnreadable,
+    StaleRevision,
+    Unexpected,
+)
 from stateous_supervisor.attempt import Attempt, End, cannot_begin
 from stateous_supervisor.flow import BadStep
 from stateous_supervisor.item_asks import Ask
@@ -490,6 +496,13 @@ async def test_a_step_whose_effect_is_cut_off_may_be_tried_again(plane: Plane) -
     tried = attempt(plane, grant(), routine, awaited=True)
     end = tried.returned(await routine(tried.context))
     assert report(end)["kind"] == "event"
+
+
+def test_a_flow_that_is_too_large_fails_for_good(plane: Plane) -> None:
+    """Done again by a later attempt, the step would be refused again."""
+    plane.refusal = FlowTooLarge("may have no more")
+    ended = run(plane, grant(), lambda ctx: ctx.step("a", int))
+    assert (ended["error"], ended["final"]) == ("FlowFailed: may have no more", True)
 
 
 def test_a_flow_that_cannot_be_read_fails_for_good(plane: Plane) -> None:
