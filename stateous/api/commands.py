@@ -13,11 +13,11 @@ from stateous.engine.commands import (
     Fire,
     Note,
     Report,
-    ResponseStatus,
     SetMemory,
     Start,
 )
 from stateous.engine.family import Json, Schedule
+from stateous.model.flows import ResponseStatus
 from stateous.model.refusals import (
     InvalidArgument,
     InvalidBody,
@@ -196,7 +196,7 @@ def step_asked(task: int, body: Body) -> Checkpoint | AwaitChild:
         kind=kind,
         status="faulted" if faulted else ended,
         result=result,
-        message=message or "the step failed and said nothing" if faulted else message,
+        message=message,
         timeout=timeout if ended == "open" and not faulted else None,
         on_lost=on_lost,
         supervisor=supervisor,

@@ -7,6 +7,7 @@ from hashlib import sha256
 import msgspec
 
 from stateous.engine.answers import Answer, Checkpointed
+from stateous.engine.attempts import held_task
 from stateous.engine.commands import AwaitChild
 from stateous.engine.draft import Draft
 from stateous.engine.family import Document, Flow, FlowStep, Task, Token
@@ -14,7 +15,6 @@ from stateous.engine.flows import (
     check_order,
     check_revision,
     check_room,
-    held_task,
     is_repeat,
     new_flow,
     readable_flow,

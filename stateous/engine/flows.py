@@ -10,26 +10,26 @@ from typing import Final
 import msgspec
 
 from stateous.engine.answers import Answer, Checkpointed
-from stateous.engine.commands import AwaitChild, Checkpoint, Items
+from stateous.engine.attempts import held_task
+from stateous.engine.commands import AwaitChild, Checkpoint
 from stateous.engine.draft import Draft
 from stateous.engine.family import Document, Flow, FlowStep, Task, Timer, Token
 from stateous.engine.lifecycles import STEP, check_move
 from stateous.model.durations import parse_duration
 from stateous.model.flows import LARGEST_FLOW, MOST_STEPS
 from stateous.model.refusals import (
-    AttemptOver,
     FlowTooLarge,
     FlowUnreadable,
     StaleRevision,
     StepDoneAlready,
     StepOpen,
-    TaskNotHeld,
 )
 
 SCHEMA_VERSION: Final = 1
 """In which form flows are kept; one that was written in another is refused, never taken for none."""
 
 DEADLINE: Final = "deadline"
+NO_MESSAGE: Final = "the step failed and said nothing"
 
 
 def checkpoint(draft: Draft, command: Checkpoint) -> Answer:
@@ -37,6 +37,8 @@ def checkpoint(draft: Draft, command: Checkpoint) -> Answer:
 
     Raises AttemptOver, TaskNotHeld, FlowUnreadable, StaleRevision, StepOpen, StepDoneAlready and FlowTooLarge.
     """
+    if command.status == "faulted" and not command.message:
+        command = msgspec.structs.replace(command, message=NO_MESSAGE)
     task = held_task(draft, command)
     flow = readable_flow(draft, task.id)
     step = draft.flow_steps(task.id, [command.name])[command.name]
@@ -48,28 +50,6 @@ def checkpoint(draft: Draft, command: Checkpoint) -> Answer:
     written = _written(draft, command, flow, step)
     _record(draft, task, command, written)
     return _answer(command, written)
-
-
-def held_task(draft: Draft, command: Checkpoint | AwaitChild | Items) -> Task:
-    """The task, if the sender works on this attempt of it. Raises AttemptOver and TaskNotHeld."""
-    task = draft.task(command.task)
-    if command.attempt < task.attempt:
-        msg = (
-            f"attempt {command.attempt} of task {task.id} is over: it is on attempt {task.attempt}"
-        )
-        raise AttemptOver(msg)
-    if command.attempt > task.attempt:
-        msg = (
-            f"task {task.id} has no attempt {command.attempt} yet: it is on attempt {task.attempt}"
-        )
-        raise TaskNotHeld(msg)
-    if task.status != "claimed":
-        msg = f"no supervisor works on task {task.id} now: it is {task.status}"
-        raise TaskNotHeld(msg)
-    if command.supervisor not in {None, task.claimed_by}:
-        msg = f"task {task.id} is not held by '{command.supervisor}'"
-        raise TaskNotHeld(msg)
-    return task
 
 
 def readable_flow(draft: Draft, task: int) -> Flow | None:

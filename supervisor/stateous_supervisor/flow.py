@@ -8,13 +8,21 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from threading import Lock
-from typing import Any, Final, Literal, NoReturn, cast
+from typing import Any, NoReturn, cast, get_args
 
 import msgspec
 
 from stateous.client.answers import Checkpointed, Grant, GrantStep
 from stateous.client.documents import plain
-from stateous.model.flows import ChildResult, FlowFailed, ResponseFailed, ResponseTimeout
+from stateous.model.flows import (
+    LONGEST_STEP,
+    ChildResult,
+    FlowFailed,
+    OnLost,
+    ResponseFailed,
+    ResponseTimeout,
+    StepKind,
+)
 from stateous.model.marks import WorkflowRef
 from stateous.model.refusals import (
     AttemptOver,
@@ -27,13 +35,9 @@ from stateous.model.refusals import (
     TaskNotHeld,
     Unexpected,
 )
+from stateous.model.wire.body import LARGEST_BODY
 from stateous_supervisor.outcome import clean, failure_of
 from stateous_supervisor.typed import typed
-
-LONGEST_NAME: Final = 128
-LARGEST_BODY: Final = 1_048_576
-
-Kind = Literal["step", "response", "child"]
 
 
 class BadStep(StateousError):
@@ -129,7 +133,7 @@ class Flow:
         on_lost: str,
     ) -> Course:
         """Ask somebody outside once, end the run, and return the answer when the routine is run again."""
-        if on_lost not in ("resume", "fail", "keep"):
+        if on_lost not in get_args(OnLost):
             raise BadStep(f"on_lost of {name!r} is 'resume', 'fail' or 'keep'")
         with self._one(name, "response") as before:
             match before:
@@ -221,7 +225,9 @@ class Flow:
         self.suspended = name
         raise Suspended(f"{self._task} waits for {name!r}")
 
-    def _tell(self, name: str, kind: Kind, **more: Any) -> Generator[Do | Tell, Any, Checkpointed]:
+    def _tell(
+        self, name: str, kind: StepKind, **more: Any
+    ) -> Generator[Do | Tell, Any, Checkpointed]:
         try:
             told: Checkpointed = yield Tell(self._body(name, kind, **more))
         except (FlowUnreadable, FlowTooLarge) as refusal:
@@ -240,7 +246,7 @@ class Flow:
         self._revision = told.revision
         return told
 
-    def _body(self, name: str, kind: Kind, **more: Any) -> bytes:
+    def _body(self, name: str, kind: StepKind, **more: Any) -> bytes:
         body = _encode(
             {
                 "attempt": self._attempt,
@@ -258,7 +264,7 @@ class Flow:
         return body
 
     @contextmanager
-    def _one(self, name: str, kind: Kind) -> Generator[GrantStep | None]:
+    def _one(self, name: str, kind: StepKind) -> Generator[GrantStep | None]:
         """The only step for now; what is known of it from before. Raises BadStep, and Stopped."""
         with self._order:
             before = self._enter(name, kind)
@@ -269,7 +275,7 @@ class Flow:
             self._at = None
         self._passed.add(name)
 
-    def _enter(self, name: str, kind: Kind) -> GrantStep | None:
+    def _enter(self, name: str, kind: StepKind) -> GrantStep | None:
         if self.stopped is not None:
             raise Stopped(self.stopped)
         if self._over:
@@ -328,8 +334,8 @@ def _result(
 
 
 def _check_name(name: object) -> None:
-    if not isinstance(name, str) or not 1 <= len(name) <= LONGEST_NAME or name != clean(name):
-        raise BadStep(f"a step is named by a text of 1 to {LONGEST_NAME} characters")
+    if not isinstance(name, str) or not 1 <= len(name) <= LONGEST_STEP or name != clean(name):
+        raise BadStep(f"a step is named by a text of 1 to {LONGEST_STEP} characters")
 
 
 def _leads_to(problem: BaseException | None, raised: BaseException, *, deeper: int = 16) -> bool:

@@ -8,6 +8,7 @@ from typing import Any, Final, Literal, cast
 
 from stateous.model.ambient import over_limit
 from stateous.model.durations import LONGEST, parse_duration
+from stateous.model.flows import LONGEST_STEP, OnLost, ResponseStatus, StepKind
 from stateous.model.names import REQUEST_ID, TOKEN_ID
 from stateous.model.refusals import (
     InvalidArgument,
@@ -27,11 +28,7 @@ MOST_IN_A_LIST: Final = 1000
 LONGEST_WAIT: Final = 60
 LONGEST_ADVANCE: Final = int(LONGEST.total_seconds())
 
-LONGEST_STEP: Final = 128
 
-StepKind = Literal["step", "response", "child"]
-OnLost = Literal["resume", "fail", "keep"]
-ResponseStatus = Literal["completed", "failed", "progress"]
 MessageKind = Literal["report", "note", "memory"]
 
 _SHOWN: Final = 128
