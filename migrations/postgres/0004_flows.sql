@@ -9,10 +9,12 @@ create table flows (
     last_message   text,
     message_at     timestamptz check ((message_at is null) = (last_message is null)),
     created_at     timestamptz not null,
-    updated_at     timestamptz not null
+    updated_at     timestamptz not null,
+    step_count     bigint not null check (step_count >= 0),
+    size           bigint not null check (size >= 0)
 ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000);
 
-comment on table flows is 'How far a routine got with a task: one row from its first step on; `revision` counts what was written.';
+comment on table flows is 'How far a routine got with a task: one row from its first step on; `revision` counts what was written, `size` the bytes of its steps.';
 
 create table steps (
     task         bigint not null,

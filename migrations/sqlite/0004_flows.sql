@@ -9,7 +9,9 @@ create table flows (
     last_message   text,
     message_at     text check ((message_at is null) = (last_message is null)),
     created_at     text not null,
-    updated_at     text not null
+    updated_at     text not null,
+    step_count     integer not null check (step_count >= 0),
+    size           integer not null check (size >= 0)
 ) strict;
 
 create table steps (

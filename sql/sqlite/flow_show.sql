@@ -11,7 +11,7 @@ select t.token, t.root, t.parent, t.workflow, t.state, t.status, t.visit, t.seq,
        k.lease_until as task_lease_until, k.queued_at as task_queued_at,
        k.awaiting as task_awaiting, k.has_items as task_has_items,
        f.task as flow_task, f.token as flow_token, f.schema_version, f.revision, f.input as input,
-       f.last_message, f.message_at, f.created_at as flow_created_at, f.updated_at,
+       f.last_message, f.message_at, f.created_at as flow_created_at, f.updated_at, f.step_count, f.size,
        (select json_group_array(json_array(s.seq, s.name, s.kind, s.status, s.result, s.correlation, s.answered, s.message,
                                          s.child, s.on_lost, s.attempt, s.revision, s.opened_at, s.completed_at,
                                          s.fault, s.failures, s.workflow, s.input_hash, s.fail_on_failure))

@@ -4,7 +4,7 @@ with asked as materialized (
     select value ->> 'task' as task, value ->> 'step' as step from json_each(:rows)
 )
 select f.task, f.token, f.schema_version, f.revision, f.input, f.last_message, f.message_at,
-       f.created_at, f.updated_at,
+       f.created_at, f.updated_at, f.step_count, f.size,
        (select json_group_array(json_array(s.seq, s.name, s.kind, s.status, s.result, s.correlation, s.answered, s.message,
                                          s.child, s.on_lost, s.attempt, s.revision, s.opened_at, s.completed_at,
                                          s.fault, s.failures, s.workflow, s.input_hash, s.fail_on_failure))

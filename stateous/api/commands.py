@@ -13,11 +13,11 @@ from stateous.engine.commands import (
     Fire,
     Note,
     Report,
-    ResponseStatus,
     SetMemory,
     Start,
 )
 from stateous.engine.family import Json, Schedule
+from stateous.model.flows import ResponseStatus
 from stateous.model.refusals import (
     InvalidArgument,
     InvalidBody,
@@ -145,7 +145,7 @@ def step_asked(task: int, body: Body) -> Checkpoint | AwaitChild:
     """`{attempt, revision, name, kind, supervisor?, message?}`, and what the kind has.
 
     That is `result?, faulted?` of a step, `faulted?, timeout?, on_lost?` of a response, and
-    `workflow, input?, id?, fail_on_failure?` of a child. Raises InvalidArgument, InvalidBody and InvalidPayload; for
+    `workflow, input?, id?, fail_on_failure?, ambient?` of a child. Raises InvalidArgument, InvalidBody and InvalidPayload; for
     a child also InvalidContext and InvalidTokenId.
     """
     supervisor = fields.supervisor_or_none(body)
@@ -182,6 +182,7 @@ def step_asked(task: int, body: Body) -> Checkpoint | AwaitChild:
             input=asked or {},
             id=fields.child_id(body),
             fail_on_failure=fields.flag(body, "fail_on_failure", default=True),
+            ambient=fields.ambient(body),
             message=message,
             supervisor=supervisor,
         )
@@ -195,7 +196,7 @@ def step_asked(task: int, body: Body) -> Checkpoint | AwaitChild:
         kind=kind,
         status="faulted" if faulted else ended,
         result=result,
-        message=message or "the step failed and said nothing" if faulted else message,
+        message=message,
         timeout=timeout if ended == "open" and not faulted else None,
         on_lost=on_lost,
         supervisor=supervisor,

@@ -16,10 +16,10 @@ from stateous.engine.commands import (
     ItemAsked,
     ItemCall,
     Messages,
-    ResponseStatus,
 )
 from stateous.engine.family import Entry, Item, ItemKey, Json, Token
 from stateous.engine.showing import ShownFlow
+from stateous.model.flows import ResponseStatus
 from stateous.model.graph import Graph
 from stateous.model.refusals import Refusal
 from stateous.store.store import ItemsAsked

@@ -43,6 +43,7 @@ STATUS: Final[dict[type[Refusal], int]] = {
     refusals.StepDoneAlready: 409,
     refusals.ChildNotDeclared: 409,
     refusals.ChildIdTaken: 409,
+    refusals.FlowTooLarge: 409,
     refusals.FlowUnreadable: 409,
     refusals.ResponseNotAwaited: 404,
     refusals.FlowNotFound: 404,

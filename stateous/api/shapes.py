@@ -41,6 +41,7 @@ from stateous.api.replies import (
     Step,
     Token,
 )
+from stateous.model import ambient, flows
 from stateous.model.items import LONGEST_KEY, MOST_ITEMS
 from stateous.model.state_logs import Scope
 from stateous.model.wire import fields
@@ -52,19 +53,19 @@ Task = Annotated[int, Meta(ge=1, le=fields.LARGEST_INTEGER)]
 RepeatId = Annotated[str, Meta(pattern="^[A-Za-z0-9._-]{1,64}$")]
 ItemName = Annotated[str, Meta(min_length=1, max_length=LONGEST_KEY)]
 ItemEntity = Annotated[str, Meta(max_length=LONGEST_KEY)]
-StepName = Annotated[str, Meta(min_length=1, max_length=fields.LONGEST_STEP)]
+StepName = Annotated[str, Meta(min_length=1, max_length=flows.LONGEST_STEP)]
 Awaiting = Annotated[list[StepName], Meta(max_length=fields.MOST_IN_A_LIST)] | UnsetType | None
 Delay = Annotated[str, Meta(pattern="^[1-9][0-9]*[smhd]$", description="At most 3650 days.")]
 
 
 Ambient = Annotated[
     dict[
-        Annotated[str, Meta(min_length=1, max_length=fields.LONGEST_AMBIENT_NAME)],
+        Annotated[str, Meta(min_length=1, max_length=ambient.LONGEST_NAME)],
         str,
     ],
     Meta(
-        max_length=fields.MOST_AMBIENT,
-        description=f"At most {fields.LARGEST_AMBIENT} bytes, names and values together.",
+        max_length=ambient.MOST,
+        description=f"At most {ambient.LARGEST} bytes, names and values together.",
     ),
 ]
 TokenId = Annotated[str, Meta(pattern="^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$")]
@@ -133,23 +134,24 @@ class StepBody(Struct):
     attempt: Task
     revision: Annotated[int, Meta(ge=0, le=fields.LARGEST_INTEGER)]
     name: StepName
-    kind: fields.StepKind
+    kind: flows.StepKind
     supervisor: Supervisor | UnsetType | None = UNSET
     result: Any = UNSET
     faulted: bool | UnsetType | None = UNSET
     message: str | UnsetType | None = UNSET
     timeout: Delay | UnsetType | None = UNSET
-    on_lost: fields.OnLost | UnsetType | None = UNSET
+    on_lost: flows.OnLost | UnsetType | None = UNSET
     workflow: str | UnsetType = UNSET
     input: Document | UnsetType | None = UNSET
     id: TokenId | UnsetType | None = UNSET
     fail_on_failure: bool | UnsetType | None = UNSET
+    ambient: Ambient | UnsetType | None = UNSET
 
 
 class ResponseBody(Struct):
     """What somebody outside answers; `progress` changes the message only."""
 
-    status: fields.ResponseStatus
+    status: flows.ResponseStatus
     payload: Any = UNSET
     message: str | UnsetType | None = UNSET
 

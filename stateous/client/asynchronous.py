@@ -7,7 +7,7 @@ import io
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from types import TracebackType
-from typing import Any, Literal, Self, Unpack
+from typing import Any, Self, Unpack
 
 import aiohttp
 from yarl import URL
@@ -32,6 +32,7 @@ from stateous.client.calls import Answered, Call, ItemCall, ItemsQuery, ReportFi
 from stateous.client.errors import Again
 from stateous.client.patience import Patience, longest_try
 from stateous.model.ambient import ContextPropagator, captured_by
+from stateous.model.flows import ResponseStatus, StepKind
 from stateous.model.tracing import propagators_of
 
 _LARGE = 2**20
@@ -95,7 +96,7 @@ class AsyncClient:
         correlation: str,
         payload: object = None,
         *,
-        status: Literal["completed", "failed", "progress"] = "completed",
+        status: ResponseStatus = "completed",
         message: str | None = None,
     ) -> Responded:
         """Answer a step that awaits a response; `progress` tells how far it is, and changes its message only."""
@@ -105,7 +106,7 @@ class AsyncClient:
         self,
         task: int,
         name: str,
-        kind: Literal["step", "response", "child"] = "step",
+        kind: StepKind = "step",
         *,
         attempt: int,
         revision: int,

@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from threading import Lock
 from types import TracebackType
-from typing import Any, Literal, Self, Unpack
+from typing import Any, Self, Unpack
 
 from stateous.client import calls
 from stateous.client.address import parse_address
@@ -36,6 +36,7 @@ from stateous.client.calls import Answered, Call, ItemCall, ItemsQuery, ReportFi
 from stateous.client.errors import Again
 from stateous.client.patience import Patience, longest_try
 from stateous.model.ambient import ContextPropagator, captured_by
+from stateous.model.flows import ResponseStatus, StepKind
 from stateous.model.tracing import propagators_of
 
 _IDLE_FOR = 30.0  # seconds; a control plane keeps an idle connection longer, and most proxies do
@@ -104,7 +105,7 @@ class Client:
         correlation: str,
         payload: object = None,
         *,
-        status: Literal["completed", "failed", "progress"] = "completed",
+        status: ResponseStatus = "completed",
         message: str | None = None,
     ) -> Responded:
         """Answer a step that awaits a response; `progress` tells how far it is, and changes its message only."""
@@ -114,7 +115,7 @@ class Client:
         self,
         task: int,
         name: str,
-        kind: Literal["step", "response", "child"] = "step",
+        kind: StepKind = "step",
         *,
         attempt: int,
         revision: int,

@@ -38,6 +38,7 @@ from stateous.client.answers import (
 )
 from stateous.client.documents import plain
 from stateous.client.messages import Message, write_messages
+from stateous.model.flows import OnLost, ResponseStatus, StepKind
 from stateous.model.refusals import (
     EventNotAllowed,
     InvalidPayload,
@@ -72,7 +73,7 @@ class StepFields(TypedDict, total=False):
     faulted: bool
     message: str | None
     timeout: str | None
-    on_lost: Literal["resume", "fail", "keep"]
+    on_lost: OnLost
     supervisor: str | None
     workflow: str
     input: object
@@ -153,7 +154,7 @@ def report_as_written(task: int, body: bytes, *, repeatable: bool = True) -> Cal
 def checkpoint(
     task: int,
     name: str,
-    kind: Literal["step", "response", "child"],
+    kind: StepKind,
     fields: StepFields,
     *,
     attempt: int,
@@ -177,7 +178,7 @@ def respond(
     correlation: str,
     payload: object,
     *,
-    status: Literal["completed", "failed", "progress"],
+    status: ResponseStatus,
     message: str | None,
 ) -> Call[Responded]:
     if not _is_segment(correlation):

@@ -29,12 +29,12 @@ from stateous.engine.commands import (
     Messages,
     Release,
     Respond,
-    ResponseStatus,
 )
 from stateous.engine.family import Entry, Json, Token
 from stateous.engine.responses import not_awaited
 from stateous.engine.rules import Rules
 from stateous.engine.showing import ShownFlow, shown_flow
+from stateous.model.flows import ResponseStatus
 from stateous.model.graph import Graph
 from stateous.model.refusals import (
     NotServing,

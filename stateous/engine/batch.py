@@ -387,5 +387,19 @@ def subject_of(command: Carried) -> tuple[str, str | int]:
             return "token", command.token
         case ExpireItems() | ResetItem():
             return "items", repr(keys_of(command)[0])
-        case _:
+        case (
+            Report()
+            | Checkpoint()
+            | AwaitChild()
+            | Respond()
+            | Items()
+            | Note()
+            | SetMemory()
+            | Release()
+            | EndLease()
+            | EndLocks()
+            | Messages()
+        ):
             return "task", command.task
+        case _:
+            assert_never(command)

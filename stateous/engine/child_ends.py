@@ -6,7 +6,7 @@ import copy
 
 from stateous.engine.draft import Draft
 from stateous.engine.family import Document, FlowStep, Json, Task, Token
-from stateous.engine.flows import is_readable, turned, unreadable
+from stateous.engine.flows import is_readable, turned, unreadable, write_step
 from stateous.engine.giving_up import give_up_for_good
 from stateous.engine.lifecycles import OPEN_TASK, STEP, check_move
 from stateous.engine.plans import ChildEnded
@@ -61,7 +61,7 @@ def _end(
     ended.result = result
     ended.message = message or step.message
     ended.completed_at = draft.at if status == "done" else None
-    draft.write_step(ended)
+    write_step(draft, ended, step)
 
 
 def _result(child: Token, reason: str | None) -> Document:

@@ -7,17 +7,19 @@ from hashlib import sha256
 import msgspec
 
 from stateous.engine.answers import Answer, Checkpointed
+from stateous.engine.attempts import held_task
 from stateous.engine.commands import AwaitChild
 from stateous.engine.draft import Draft
 from stateous.engine.family import Document, Flow, FlowStep, Task, Token
 from stateous.engine.flows import (
     check_order,
     check_revision,
-    held_task,
+    check_room,
     is_repeat,
     new_flow,
     readable_flow,
     turned,
+    write_step,
 )
 from stateous.engine.joins import start_token
 from stateous.engine.lifecycles import STEP, check_move
@@ -62,7 +64,8 @@ def begin(draft: Draft, command: AwaitChild) -> Answer:
     parent = draft.edit(task.token)
     parent.child, parent.child_task = child, task.id
     parent.children_open += 1
-    start_token(draft, new_token(draft, child, command.workflow, context, parent), taken)
+    token = new_token(draft, child, command.workflow, context, parent, ambient=command.ambient)
+    start_token(draft, token, taken)
     begun = draft.token(child)
     if parent.status == "paused" and begun.status == "active":
         # A family stands still as a whole; its resume wakes the child, too.
@@ -164,28 +167,27 @@ def _write(
 ) -> None:
     if before is not None:
         check_move(STEP, before.status, "open")
-    draft.write_step(
-        FlowStep(
-            task=command.task,
-            name=command.name,
-            seq=flow.revision if before is None else before.seq,
-            kind="child",
-            status="open",
-            result=None,
-            correlation=None,
-            answered=None if before is None else before.answered,
-            message=command.message,
-            child=child,
-            on_lost=None,
-            attempt=command.attempt,
-            revision=flow.revision,
-            opened_at=draft.at,
-            completed_at=None,
-            workflow=command.workflow,
-            input_hash=_hash_of(command.input),
-            fail_on_failure=command.fail_on_failure,
-        )
+    begun = FlowStep(
+        task=command.task,
+        name=command.name,
+        seq=flow.revision if before is None else before.seq,
+        kind="child",
+        status="open",
+        result=None,
+        correlation=None,
+        answered=None if before is None else before.answered,
+        message=command.message,
+        child=child,
+        on_lost=None,
+        attempt=command.attempt,
+        revision=flow.revision,
+        opened_at=draft.at,
+        completed_at=None,
+        workflow=command.workflow,
+        input_hash=_hash_of(command.input),
+        fail_on_failure=command.fail_on_failure,
     )
+    check_room(write_step(draft, begun, before), begun)
 
 
 def _hash_of(asked: Document) -> str:

@@ -10,9 +10,7 @@ from typing import Literal
 import msgspec
 
 from stateous.engine.family import Ambient, Document, ItemKey, Json, Schedule
-
-ResponseStatus = Literal["completed", "failed", "progress"]
-"""What a response says of the step that awaits it."""
+from stateous.model.flows import OnLost, ResponseStatus, StepStatus
 
 
 class Start(msgspec.Struct, frozen=True):
@@ -102,12 +100,12 @@ class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
     revision: int
     name: str
     kind: Literal["step", "response"]
-    status: Literal["open", "done", "faulted"]
+    status: StepStatus
     result: Json = None
     message: str | None = None
     correlation: str = ""
     timeout: str | None = None
-    on_lost: Literal["resume", "fail", "keep"] = "resume"
+    on_lost: OnLost = "resume"
     supervisor: str | None = None
 
 
@@ -115,6 +113,7 @@ class AwaitChild(msgspec.Struct, frozen=True, kw_only=True):
     """A routine begins a child token of a workflow, as a step that is open until the child has ended.
 
     `revision` as in Checkpoint. Without an `id` the child's is made of where the routine is, and the step's name.
+    `ambient` is what was captured around it, None: what its parent has.
     """
 
     task: int
@@ -125,6 +124,7 @@ class AwaitChild(msgspec.Struct, frozen=True, kw_only=True):
     input: Document
     id: str | None = None
     fail_on_failure: bool = True
+    ambient: Ambient | None = None
     message: str | None = None
     supervisor: str | None = None
 

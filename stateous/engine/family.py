@@ -177,7 +177,8 @@ class Flow(msgspec.Struct, kw_only=True):
     """How far the routine of one task got: a row of `flows`, there from its first step on.
 
     `revision` grows by one with each step that is written and each response that comes. `input` is the context
-    when the routine was entered first. `message_at` tells since when `last_message` is the last one.
+    when the routine was entered first. `message_at` tells since when `last_message` is the last one. `step_count` and
+    `size` are those of its steps, in bytes: they are known without a look at any of them.
     """
 
     task: int
@@ -189,6 +190,8 @@ class Flow(msgspec.Struct, kw_only=True):
     message_at: datetime | None
     created_at: datetime
     updated_at: datetime
+    step_count: int
+    size: int
 
 
 class FlowStep(msgspec.Struct, kw_only=True):

@@ -7,32 +7,38 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Final
 
+import msgspec
+
 from stateous.engine.answers import Answer, Checkpointed
-from stateous.engine.commands import AwaitChild, Checkpoint, Items
+from stateous.engine.attempts import held_task
+from stateous.engine.commands import AwaitChild, Checkpoint
 from stateous.engine.draft import Draft
 from stateous.engine.family import Document, Flow, FlowStep, Task, Timer, Token
 from stateous.engine.lifecycles import STEP, check_move
 from stateous.model.durations import parse_duration
+from stateous.model.flows import LARGEST_FLOW, MOST_STEPS
 from stateous.model.refusals import (
-    AttemptOver,
+    FlowTooLarge,
     FlowUnreadable,
     StaleRevision,
     StepDoneAlready,
     StepOpen,
-    TaskNotHeld,
 )
 
 SCHEMA_VERSION: Final = 1
 """In which form flows are kept; one that was written in another is refused, never taken for none."""
 
 DEADLINE: Final = "deadline"
+NO_MESSAGE: Final = "the step failed and said nothing"
 
 
 def checkpoint(draft: Draft, command: Checkpoint) -> Answer:
     """Write one step of the routine that has the task; a repeat of the last one is answered as that was.
 
-    Raises AttemptOver, TaskNotHeld, FlowUnreadable, StaleRevision, StepOpen and StepDoneAlready.
+    Raises AttemptOver, TaskNotHeld, FlowUnreadable, StaleRevision, StepOpen, StepDoneAlready and FlowTooLarge.
     """
+    if command.status == "faulted" and not command.message:
+        command = msgspec.structs.replace(command, message=NO_MESSAGE)
     task = held_task(draft, command)
     flow = readable_flow(draft, task.id)
     step = draft.flow_steps(task.id, [command.name])[command.name]
@@ -44,28 +50,6 @@ def checkpoint(draft: Draft, command: Checkpoint) -> Answer:
     written = _written(draft, command, flow, step)
     _record(draft, task, command, written)
     return _answer(command, written)
-
-
-def held_task(draft: Draft, command: Checkpoint | AwaitChild | Items) -> Task:
-    """The task, if the sender works on this attempt of it. Raises AttemptOver and TaskNotHeld."""
-    task = draft.task(command.task)
-    if command.attempt < task.attempt:
-        msg = (
-            f"attempt {command.attempt} of task {task.id} is over: it is on attempt {task.attempt}"
-        )
-        raise AttemptOver(msg)
-    if command.attempt > task.attempt:
-        msg = (
-            f"task {task.id} has no attempt {command.attempt} yet: it is on attempt {task.attempt}"
-        )
-        raise TaskNotHeld(msg)
-    if task.status != "claimed":
-        msg = f"no supervisor works on task {task.id} now: it is {task.status}"
-        raise TaskNotHeld(msg)
-    if command.supervisor not in {None, task.claimed_by}:
-        msg = f"task {task.id} is not held by '{command.supervisor}'"
-        raise TaskNotHeld(msg)
-    return task
 
 
 def readable_flow(draft: Draft, task: int) -> Flow | None:
@@ -171,6 +155,8 @@ def first_flow(task: Task, token: Token, *, at: datetime) -> Flow:
         message_at=None,
         created_at=token.entered_at,
         updated_at=at,
+        step_count=0,
+        size=0,
     )
 
 
@@ -184,6 +170,40 @@ def turned(draft: Draft, flow: Flow, *, message: str | None, by: int = 1) -> Flo
         flow.message_at = draft.at
     draft.write_flow(flow)
     return flow
+
+
+def write_step(draft: Draft, step: FlowStep, before: FlowStep | None) -> Flow:
+    """A new step, or what became of the one of before; its flow as it is with it."""
+    flow = copy.copy(draft.flow(step.task))
+    assert flow is not None  # noqa: S101 - it is there before its first step
+    flow.step_count += before is None
+    flow.size += size_of(step) - (0 if before is None else size_of(before))
+    draft.write_flow(flow)
+    draft.write_step(step)
+    return flow
+
+
+def size_of(step: FlowStep) -> int:
+    """Bytes of what a grant tells of it."""
+    result = 0 if step.result is None else len(msgspec.json.encode(step.result))
+    return len(step.name.encode()) + len((step.message or "").encode()) + result
+
+
+def check_room(flow: Flow, step: FlowStep) -> None:
+    """Raise FlowTooLarge for a step with which its flow has more than it may have.
+
+    What comes from outside, an answer or a child's end, is never refused: somebody else would pay for it. The
+    next step is. Nor is a fault: it has to be told.
+    """
+    if flow.step_count > MOST_STEPS:
+        msg = f"the flow of task {flow.task} has {MOST_STEPS} steps, and may have no more: '{step.name}' is not kept"
+        raise FlowTooLarge(msg)
+    if flow.size > LARGEST_FLOW and step.status != "faulted":
+        msg = (
+            f"the flow of task {flow.task} would have {flow.size} bytes with the step '{step.name}', and may have "
+            f"{LARGEST_FLOW} at most: it is not kept"
+        )
+        raise FlowTooLarge(msg)
 
 
 def _written(draft: Draft, command: Checkpoint, flow: Flow, step: FlowStep | None) -> FlowStep:
@@ -207,7 +227,7 @@ def _written(draft: Draft, command: Checkpoint, flow: Flow, step: FlowStep | Non
         opened_at=draft.at if step is None or step.status != "open" else step.opened_at,
         completed_at=draft.at if command.status == "done" else None,
     )
-    draft.write_step(written)
+    check_room(write_step(draft, written, step), written)
     return written
 
 

@@ -9,11 +9,11 @@ from typing import Final
 import msgspec
 
 from stateous.engine.answers import Answer, Done, GrantLog, ItemsTold, ItemTold
+from stateous.engine.attempts import held_task
 from stateous.engine.commands import ExpireItems, ItemAsked, ItemCall, Items, ResetItem
 from stateous.engine.draft import Draft
 from stateous.engine.facts import Facts
 from stateous.engine.family import Document, Item, ItemKey, Task
-from stateous.engine.flows import held_task
 from stateous.engine.lifecycles import DONE_ITEM, ITEM, LIVE_TOKEN
 from stateous.engine.rules import Rules
 from stateous.model.refusals import ItemBusy, ItemMoveNotAllowed, ItemNotFound, NoStateLog

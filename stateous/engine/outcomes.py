@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from stateous.engine.answers import Answer, Done, Moved
+from stateous.engine.attempts import check_holder, not_held, worked_task
 from stateous.engine.commands import Note, Release, Report, SetMemory
 from stateous.engine.draft import Draft
 from stateous.engine.events import payload_problem, reject
@@ -14,7 +15,6 @@ from stateous.engine.flows import new_flow, readable_flow
 from stateous.engine.holding import hold
 from stateous.engine.items import end_locks
 from stateous.engine.joins import accept, fail
-from stateous.engine.lifecycles import WORKED_TASK
 from stateous.engine.moves import queue_again, set_timer
 from stateous.engine.plans import Ambiguous, Refused, Taken
 from stateous.engine.repeats import key_of
@@ -23,7 +23,6 @@ from stateous.engine.waking import go_on
 from stateous.model.durations import parse_duration
 from stateous.model.names import OWN_EVENTS
 from stateous.model.refusals import (
-    AttemptOver,
     EventNotAllowed,
     InvalidContext,
     InvalidPayload,
@@ -106,26 +105,9 @@ def _report_event(draft: Draft, task: Task, merged: Document, command: Report) -
     return Moved(draft.token(token.token))
 
 
-def worked_task(draft: Draft, task: int, attempt: int | None) -> Task:
-    """The task, if somebody works on this attempt of it; raises AttemptOver and TaskNotHeld."""
-    found = draft.task(task)
-    if attempt is not None and attempt < found.attempt:
-        msg = f"attempt {attempt} of task {task} is over: it is on attempt {found.attempt}"
-        raise AttemptOver(msg)
-    if attempt is not None and attempt > found.attempt:
-        msg = f"task {task} has no attempt {attempt} yet: it is on attempt {found.attempt}"
-        raise TaskNotHeld(msg)
-    if found.status not in WORKED_TASK:
-        msg = f"nobody works on task {task} now: it is {found.status}"
-        raise TaskNotHeld(msg)
-    return found
-
-
 def _check_holder(task: Task, command: Report) -> None:
     if command.supervisor is not None:
-        if task.status != "claimed" or task.claimed_by != command.supervisor:
-            msg = f"task {task.id} is not held by '{command.supervisor}'"
-            raise TaskNotHeld(msg)
+        check_holder(task, command.supervisor)
     elif command.kind == "waiting":
         msg = f"only the supervisor that holds task {task.id} can report that it waits"
         raise TaskNotHeld(msg)
@@ -219,10 +201,9 @@ def _hold_outcome(draft: Draft, task: Task, command: Report) -> None:
 def release(draft: Draft, command: Release) -> Answer:
     """Take back a task that its supervisor did not work on: no attempt has failed. Raises TaskNotHeld."""
     task = draft.task(command.task)
-    is_held = task.status == "claimed" and task.claimed_by == command.supervisor
-    if not is_held or command.attempt not in {None, task.attempt}:
-        msg = f"task {task.id} is not held by '{command.supervisor}'"
-        raise TaskNotHeld(msg)
+    check_holder(task, command.supervisor)
+    if command.attempt not in {None, task.attempt}:
+        raise not_held(task, command.supervisor)
     end_locks(draft, task)
     queue_again(draft, task)
     return Done()

@@ -16,6 +16,7 @@ from stateous.engine.flows import (
     check_readable,
     readable_flow,
     turned,
+    write_step,
 )
 from stateous.engine.lifecycles import LIVE_TOKEN, OPEN_TASK, STEP, check_move
 from stateous.engine.waking import go_on, is_lost, wait_and_go_on
@@ -40,10 +41,10 @@ def respond(draft: Draft, command: Respond) -> Answer:
     if not _is_in_visit(draft, task):
         raise not_awaited(command.correlation)
     if command.status == "progress":
-        step = copy.copy(step)
-        step.message = command.message or step.message
-        draft.write_step(step)
         turned(draft, flow, message=command.message, by=0)
+        told = copy.copy(step)
+        told.message = command.message or step.message
+        write_step(draft, told, step)
         return Responded(draft.token(task.token), step.name)
     was_lost = is_lost(task, step)
     message = command.message
@@ -113,7 +114,7 @@ def _end(
     ended.completed_at = draft.at if status == "done" else None
     ended.fault = fault
     ended.failures = None if fault is None else task.failures
-    draft.write_step(ended)
+    write_step(draft, ended, step)
 
 
 def _is_in_visit(draft: Draft, task: Task) -> bool:

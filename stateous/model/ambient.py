@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
-from typing import Any, Generic, Protocol, TypeVar, cast
+from typing import Any, Final, Generic, Protocol, TypeVar, cast
 
 from stateous.model.refusals import StateousError
+
+MOST: Final = 64
+LONGEST_NAME: Final = 128
+LARGEST: Final = 16_384
+"""Bytes of UTF-8 of all names and values together."""
 
 Value = TypeVar("Value")
 
@@ -104,6 +109,17 @@ def captured_by(propagators: Iterable[ContextPropagator]) -> dict[str, str]:
             )
         found.update(captured)
     return found
+
+
+def over_limit(captured: Mapping[str, str]) -> str | None:
+    """What of it is more than a token can take along, as a sentence; None: nothing."""
+    if len(captured) > MOST:
+        return f"'ambient' has at most {MOST} entries"
+    if not all(1 <= len(name) <= LONGEST_NAME for name in captured):
+        return f"a name in 'ambient' has 1 to {LONGEST_NAME} characters"
+    if sum(len(text.encode()) for each in captured.items() for text in each) > LARGEST:
+        return f"'ambient' has at most {LARGEST} bytes, names and values together"
+    return None
 
 
 def _captured(propagator: ContextPropagator) -> dict[str, str]:

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Final, Generic, Literal, TypeVar
 
 import msgspec
 
 from stateous.model.refusals import StateousError
+
+StepKind = Literal["step", "response", "child"]
+StepStatus = Literal["open", "done", "faulted"]
+OnLost = Literal["resume", "fail", "keep"]
+ResponseStatus = Literal["completed", "failed", "progress"]
+
+LONGEST_STEP: Final = 128
+"""Characters of its name."""
+MOST_STEPS: Final = 10_000
+LARGEST_FLOW: Final = 8 * 1_048_576
+"""Bytes of the names, results and messages of a flow's steps together: each grant of its task carries them."""
 
 Model = TypeVar("Model")
 

@@ -11,7 +11,6 @@ from typing import (
     Concatenate,
     Final,
     Generic,
-    Literal,
     Protocol,
     TypeVar,
     cast,
@@ -19,6 +18,7 @@ from typing import (
 
 import msgspec
 
+from stateous.model.flows import OnLost
 from stateous.model.items import Items
 
 Routine = TypeVar("Routine", bound=Callable[..., object])
@@ -213,7 +213,7 @@ class Context(Protocol):
         *args: Any,
         timeout: str | timedelta | None = None,
         type: Any = None,
-        on_lost: Literal["resume", "fail", "keep"] = "resume",
+        on_lost: OnLost = "resume",
     ) -> Any:
         """Call `trigger(correlation, *args)` once, give the worker back, and return the response to that id.
 

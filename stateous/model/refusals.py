@@ -158,6 +158,12 @@ class FlowNotFound(Refusal):
     code = "flow_not_found"
 
 
+class FlowTooLarge(Refusal):
+    """The steps of the flow are as many, or as large, as a flow may have."""
+
+    code = "flow_too_large"
+
+
 class FlowUnreadable(Refusal):
     """Another version of Stateous wrote the flow, in a form that this one does not know."""
 

@@ -14,6 +14,24 @@ SPARES = (100, 10_000, 1 << 40)
 those are busy, how many then, and at last."""
 
 
+MOST_AT_ONCE = 32 * 1_048_576
+"""Bytes of flows that the claims of a batch are granted together. What is over it is left for the next batch."""
+
+
+def within_reach(sizes: Mapping[int, int]) -> list[int]:
+    """Of these tasks those whose flows are not too much together, by id; the first one is among them in any case.
+
+    Behind one that has no room there may be others that have: they do not wait for it.
+    """
+    found: list[int] = []
+    rest = MOST_AT_ONCE
+    for task in sorted(sizes):
+        if not found or sizes[task] <= rest:
+            found.append(task)
+            rest -= sizes[task]
+    return found
+
+
 def looks_of(asks: Sequence[ClaimAsk]) -> list[dict[str, Any]]:
     """For each asked queue, how many of its tasks the claims could take at most, and one more.
 
@@ -53,10 +71,10 @@ def is_passed_over(
 ) -> bool:
     """Whether a set of queues got fewer tasks than it demands, though there are ready ones that it did not get.
 
-    `locked` are pairs of a set's place and a task.
+    `locked` are rows that begin with a set's place and a task.
     """
-    got = Counter(place for place, _ in locked)
-    ids = {task for _, task in locked}
+    got = Counter(row[0] for row in locked)
+    ids = {row[1] for row in locked}
     missed = {queue for task, queue in looked.items() if task not in ids}
     return any(got[row["place"]] < row["demand"] and row["queue"] in missed for row in demand)
 

@@ -195,6 +195,8 @@ def flow_row(flow: Flow) -> Document:
         "message_at": time_or_null(flow.message_at),
         "created_at": time_text(flow.created_at),
         "updated_at": time_text(flow.updated_at),
+        "step_count": flow.step_count,
+        "size": flow.size,
     }
 
 

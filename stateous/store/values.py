@@ -137,7 +137,7 @@ def timers_of(text: str | None) -> list[Timer]:
 
 
 def flow_of(row: Row) -> tuple[Flow, tuple[FlowStep, ...]]:
-    """The flow in a row of 10 columns, and the steps that came with it, in order."""
+    """The flow in a row of 12 columns, and the steps that came with it, in order."""
     flow = Flow(
         task=row[0],
         token=row[1],
@@ -148,8 +148,10 @@ def flow_of(row: Row) -> tuple[Flow, tuple[FlowStep, ...]]:
         message_at=_time_or_none(row[6]),
         created_at=time_value(row[7]),
         updated_at=time_value(row[8]),
+        step_count=row[9],
+        size=row[10],
     )
-    steps = (_step_of(flow.task, step) for step in (_read_lists(row[9]) if row[9] else ()))
+    steps = (_step_of(flow.task, step) for step in (_read_lists(row[11]) if row[11] else ()))
     return flow, tuple(sorted(steps, key=lambda step: step.seq))
 
 
@@ -182,8 +184,8 @@ def _step_of(task: int, row: Row) -> FlowStep:
 def shown_of(row: Row) -> FlowRead:
     """The token, its newest task, and the flow of that, in a row of flow_show."""
     task_at = TOKEN_COLUMNS + TASK_COLUMNS
-    flow, steps = flow_of(row[task_at : task_at + 10]) if row[task_at] is not None else (None, ())
-    memory, note = row[task_at + 10], row[task_at + 11]
+    flow, steps = flow_of(row[task_at : task_at + 12]) if row[task_at] is not None else (None, ())
+    memory, note = row[task_at + 12], row[task_at + 13]
     said = None if note is None else _read_json(note)
     return FlowRead(
         token=token_of(row),
@@ -192,7 +194,7 @@ def shown_of(row: Row) -> FlowRead:
         steps=steps,
         memory={key: _read_json(value) for key, value in (_read_lists(memory) if memory else ())},
         note=None if said is None else (said[0], time_value(said[1])),
-        parent_step=row[task_at + 12],
+        parent_step=row[task_at + 14],
     )
 
 

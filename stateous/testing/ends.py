@@ -7,8 +7,7 @@ from typing import Any, cast
 import msgspec
 
 from stateous.client.documents import plain
-from stateous.engine.commands import ResponseStatus
-from stateous.model.flows import ChildResult, ResponseFailed, ResponseTimeout
+from stateous.model.flows import ChildResult, ResponseFailed, ResponseStatus, ResponseTimeout
 
 
 class ChildEnd(msgspec.Struct, frozen=True, kw_only=True):

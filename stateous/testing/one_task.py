@@ -20,7 +20,7 @@ from stateous.engine.commands import (
     Respond,
     Start,
 )
-from stateous.engine.flows import first_flow
+from stateous.engine.flows import first_flow, size_of
 from stateous.model.graph import Graph
 from stateous.model.items import ItemRecord
 from stateous.model.marks import Occurrence, StateRef
@@ -297,12 +297,15 @@ def _put(store: MemoryStore, state: str, setting: Setting) -> None:
     task.attempt = task.failures = setting.attempt - 1
     for key, value in setting.memory.items():
         store.memory[token.token, state, key] = value
-    if setting.steps:
-        store.flows[task.id] = msgspec.structs.replace(
-            first_flow(task, token, at=store.now), revision=len(setting.steps)
-        )
     for number, (name, result) in enumerate(setting.steps.items(), start=1):
         store.steps[task.id, name] = _done(task, name, result, number=number, at=store.now)
+    if setting.steps:
+        store.flows[task.id] = msgspec.structs.replace(
+            first_flow(task, token, at=store.now),
+            revision=len(setting.steps),
+            step_count=len(setting.steps),
+            size=sum(map(size_of, store.steps.values())),
+        )
 
 
 def _done(

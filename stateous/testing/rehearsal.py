@@ -22,11 +22,11 @@ from stateous.engine.commands import (
     Claim,
     Fire,
     Pause,
-    ResponseStatus,
     Resume,
     Start,
 )
 from stateous.model.durations import parse_duration
+from stateous.model.flows import ResponseStatus
 from stateous.model.items import ItemRecord
 from stateous.model.refusals import Refusal, TaskNotFound, TokenNotFound
 from stateous.model.wire.body import Body, read_body

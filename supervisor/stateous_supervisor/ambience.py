@@ -7,7 +7,8 @@ from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import Any
 
-from stateous.model.ambient import BadPropagator, ContextPropagator, captured_by, said
+from stateous.model.ambient import BadPropagator, ContextPropagator, captured_by, over_limit, said
+from stateous.model.wire.body import holds_nul
 
 
 class Ambience:
@@ -35,10 +36,16 @@ class Ambience:
         What other supervisors' propagators captured is passed on, though nobody here can read it.
         """
         try:
-            return {**self._captured, **captured_by(self._propagators)}
-        except BadPropagator as problem:
-            self._warn(f"its child takes along what it had itself: {problem}")
-            return dict(self._captured)
+            captured = {**self._captured, **captured_by(self._propagators)}
+            problem = over_limit(captured)
+        except (BadPropagator, UnicodeEncodeError) as bad:
+            captured, problem = {}, str(bad)
+        if problem is None and holds_nul(captured):
+            problem = "what was captured holds the character \\u0000, which no database keeps"
+        if problem is None:
+            return captured
+        self._warn(f"its child takes along what it had itself: {problem}")
+        return dict(self._captured)
 
     def __enter__(self) -> None:
         for propagator in self._propagators:

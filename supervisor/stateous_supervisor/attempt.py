@@ -65,7 +65,9 @@ class Attempt:
         self.routine = routine
         self.ambience = Ambience(routine.propagators, captured=grant.ambient, warn=warn)
         self._flow = Flow(grant, supervisor=name)
-        self.steps = Steps(self._flow, awaited=routine.awaited, send=send)
+        self.steps = Steps(
+            self._flow, awaited=routine.awaited, send=send, capture=self.ambience.capture
+        )
         items = RunItems(ask, awaited=routine.awaited)
         self.context = RunContext(grant, write=write, steps=self.steps, items=items)
         self._name = name
@@ -109,7 +111,11 @@ class Attempt:
             return End(self._report(Waits(awaiting=(name,))))
         if self._flow.stopped is not None and _is_only(problem, Stopped):
             return self.failed(f"stopped: {self._flow.stopped}")
-        return End(self._report(failure_of(problem)), _traceback_of(problem))
+        failure = failure_of(problem)
+        if self._flow.stopped is not None:
+            # What a run that was stopped has seen is no ground to give up: the next one sees more.
+            failure = msgspec.structs.replace(failure, final=False)
+        return End(self._report(failure), _traceback_of(problem))
 
     def failed(self, sentence: str) -> End:
         """The end of an attempt that failed in some other way."""

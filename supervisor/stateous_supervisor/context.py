@@ -10,6 +10,7 @@ from stateous.client.answers import Grant
 from stateous.client.calls import write_body
 from stateous.client.documents import NotJson, plain
 from stateous.model.durations import LONGEST, parse_duration
+from stateous.model.flows import OnLost
 from stateous.model.marks import Event, Occurrence, WorkflowRef
 from stateous.model.wire.body import holds_nul
 from stateous_supervisor.items import RunItems
@@ -126,7 +127,7 @@ class RunContext:
         *args: Any,
         timeout: str | timedelta | None = None,
         type: Any = None,
-        on_lost: Literal["resume", "fail", "keep"] = "resume",
+        on_lost: OnLost = "resume",
     ) -> Any:
         return self._steps.respond(
             name,

@@ -5,32 +5,39 @@ It says what is to be done, and does nothing itself: `steps.py` follows it, on a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from threading import Lock
-from typing import Any, Final, Literal, NoReturn, cast
+from typing import Any, NoReturn, cast, get_args
 
 import msgspec
 
 from stateous.client.answers import Checkpointed, Grant, GrantStep
 from stateous.client.documents import plain
-from stateous.model.flows import ChildResult, FlowFailed, ResponseFailed, ResponseTimeout
+from stateous.model.flows import (
+    LONGEST_STEP,
+    ChildResult,
+    FlowFailed,
+    OnLost,
+    ResponseFailed,
+    ResponseTimeout,
+    StepKind,
+)
 from stateous.model.marks import WorkflowRef
 from stateous.model.refusals import (
     AttemptOver,
+    FlowTooLarge,
     FlowUnreadable,
+    Refusal,
     StaleRevision,
     StateousError,
     TaskNotFound,
     TaskNotHeld,
+    Unexpected,
 )
+from stateous.model.wire.body import LARGEST_BODY
 from stateous_supervisor.outcome import clean, failure_of
 from stateous_supervisor.typed import typed
-
-LONGEST_NAME: Final = 128
-LARGEST_BODY: Final = 1_048_576
-
-Kind = Literal["step", "response", "child"]
 
 
 class BadStep(StateousError):
@@ -126,7 +133,7 @@ class Flow:
         on_lost: str,
     ) -> Course:
         """Ask somebody outside once, end the run, and return the answer when the routine is run again."""
-        if on_lost not in ("resume", "fail", "keep"):
+        if on_lost not in get_args(OnLost):
             raise BadStep(f"on_lost of {name!r} is 'resume', 'fail' or 'keep'")
         with self._one(name, "response") as before:
             match before:
@@ -151,8 +158,12 @@ class Flow:
         *,
         id: str | None,
         fail_on_failure: bool,
+        capture: Callable[[], Mapping[str, str]],
     ) -> Course:
-        """Begin a child token once, end the run, and return what it came to when the routine is run again."""
+        """Begin a child token once, end the run, and return what it came to when the routine is run again.
+
+        `capture` tells what it takes along of what surrounds the routine now.
+        """
         ref = _workflow(workflow, name)
         asked = plain({} if given is None else given, f"the input of the child {name!r}", level=2)
         if not isinstance(asked, dict):
@@ -171,6 +182,7 @@ class Flow:
                     raise FlowFailed(before.message or f"the child of {name!r} failed")
                 case _:
                     # One that is there is asked for again: it must be the one that is meant.
+                    more |= {"ambient": ambient} if (ambient := capture()) else {}
                     begun = yield from self._tell(
                         name, "child", workflow=ref.name, input=asked, **more
                     )
@@ -213,18 +225,28 @@ class Flow:
         self.suspended = name
         raise Suspended(f"{self._task} waits for {name!r}")
 
-    def _tell(self, name: str, kind: Kind, **more: Any) -> Generator[Do | Tell, Any, Checkpointed]:
+    def _tell(
+        self, name: str, kind: StepKind, **more: Any
+    ) -> Generator[Do | Tell, Any, Checkpointed]:
         try:
             told: Checkpointed = yield Tell(self._body(name, kind, **more))
-        except FlowUnreadable as refusal:
+        except (FlowUnreadable, FlowTooLarge) as refusal:
             raise FlowFailed(refusal.sentence) from None
         except (StaleRevision, AttemptOver, TaskNotHeld, TaskNotFound) as refusal:
             self.stopped = refusal.sentence
             raise Stopped(refusal.sentence) from None
+        except BaseException as problem:
+            if isinstance(problem, Unexpected) or not isinstance(problem, Refusal):
+                # Done again here, it would have another result than the one that may be written down.
+                self.stopped = (
+                    f"the checkpoint of {name!r} was cut off ({type(problem).__name__}), and nobody here "
+                    "knows whether it is written down: the next attempt does"
+                )
+            raise
         self._revision = told.revision
         return told
 
-    def _body(self, name: str, kind: Kind, **more: Any) -> bytes:
+    def _body(self, name: str, kind: StepKind, **more: Any) -> bytes:
         body = _encode(
             {
                 "attempt": self._attempt,
@@ -242,7 +264,7 @@ class Flow:
         return body
 
     @contextmanager
-    def _one(self, name: str, kind: Kind) -> Generator[GrantStep | None]:
+    def _one(self, name: str, kind: StepKind) -> Generator[GrantStep | None]:
         """The only step for now; what is known of it from before. Raises BadStep, and Stopped."""
         with self._order:
             before = self._enter(name, kind)
@@ -253,7 +275,7 @@ class Flow:
             self._at = None
         self._passed.add(name)
 
-    def _enter(self, name: str, kind: Kind) -> GrantStep | None:
+    def _enter(self, name: str, kind: StepKind) -> GrantStep | None:
         if self.stopped is not None:
             raise Stopped(self.stopped)
         if self._over:
@@ -312,8 +334,8 @@ def _result(
 
 
 def _check_name(name: object) -> None:
-    if not isinstance(name, str) or not 1 <= len(name) <= LONGEST_NAME or name != clean(name):
-        raise BadStep(f"a step is named by a text of 1 to {LONGEST_NAME} characters")
+    if not isinstance(name, str) or not 1 <= len(name) <= LONGEST_STEP or name != clean(name):
+        raise BadStep(f"a step is named by a text of 1 to {LONGEST_STEP} characters")
 
 
 def _leads_to(problem: BaseException | None, raised: BaseException, *, deeper: int = 16) -> bool:

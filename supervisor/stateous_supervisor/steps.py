@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from functools import partial
 from inspect import isawaitable, iscoroutine
@@ -26,10 +26,16 @@ class Send(Protocol):
 
 
 class Steps:
-    """`ctx.step`, `ctx.respond` and `ctx.child` of one attempt; they return what is to be awaited if the routine is `awaited`."""
+    """`ctx.step`, `ctx.respond` and `ctx.child` of one attempt; they return what is to be awaited if the routine is `awaited`.
 
-    def __init__(self, flow: Flow, *, awaited: bool, send: Send) -> None:
+    `capture` tells what a child takes along that is begun now.
+    """
+
+    def __init__(
+        self, flow: Flow, *, awaited: bool, send: Send, capture: Callable[[], Mapping[str, str]]
+    ) -> None:
         self._flow = flow
+        self._capture = capture
         self._follow: Callable[[Course], Any]
         if awaited:
             self._follow = partial(follow_async, done=_awaiting(send))
@@ -77,7 +83,14 @@ class Steps:
         id: str | None,
         fail_on_failure: bool,
     ) -> Any:
-        course = self._flow.child(name, workflow, given, id=id, fail_on_failure=fail_on_failure)
+        course = self._flow.child(
+            name,
+            workflow,
+            given,
+            id=id,
+            fail_on_failure=fail_on_failure,
+            capture=self._capture,
+        )
         return self._follow(course)
 
     def fault(self, problem: BaseException) -> None:

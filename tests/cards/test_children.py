@@ -91,6 +91,23 @@ async def test_a_child_is_begun_shown_and_ended(served: Served) -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("sent", "kept"),
+    [({"tenant": "b"}, {"tenant": "b"}), ({}, {"tenant": "a"}), (None, {"tenant": "a"})],
+)
+async def test_a_child_has_what_surrounds_its_start_or_what_its_parent_has(
+    served: Served, sent: Any, kept: Any
+) -> None:
+    await served.post("/tokens", {"token": "T", "ambient": {"tenant": "a"}})
+    task = (await served.claim())["task"]
+    assert (await begin(served, task, ambient=sent)).status == 200
+    again = await begin(served, task, revision=1, ambient={"tenant": "c"})
+    assert again.json == {"revision": 1, "child": CHILD}
+    claim = {"supervisor": BOX, "states": ["audit/look"]}
+    assert (await served.post("/tasks/claim", claim)).json["ambient"] == kept
+    assert (await served.api.get("/tokens/T/flow")).json["context"] == {"tenant": "a"}
+
+
 async def test_what_cannot_be_begun_is_refused(served: Served) -> None:
     task = await claimed_task(served)
     wrong: tuple[tuple[dict[str, Any], int, str], ...] = (
@@ -101,6 +118,8 @@ async def test_what_cannot_be_begun_is_refused(served: Served) -> None:
         ({"id": "T"}, 409, "child_id_taken"),
         ({"id": "t"}, 409, "child_id_taken"),
         ({"name": "a b"}, 422, "invalid_token_id"),
+        ({"ambient": ["x"]}, 422, "invalid_body"),
+        ({"ambient": {"n" * 129: "x"}}, 422, "invalid_argument"),
     )
     for fields, status, code in wrong:
         reply = await begin(served, task, **fields)

@@ -201,3 +201,15 @@ async def test_a_routine_is_told_of_no_fault_that_it_wrote_down_itself(served: S
     await step(served, task, "label", kind="response", revision=1, faulted=True, message="no line")
     await served.post("/tasks/release", {"supervisor": BOX, "tasks": [task]})
     assert "fault" not in (await served.claim())["flow"]["steps"]["label"]
+
+
+async def test_a_step_that_failed_without_a_word_says_so(served: Served) -> None:
+    task = await claimed_task(served)
+    for revision, message in enumerate(("", None)):
+        reply = await step(
+            served, task, f"s{revision}", revision=revision, faulted=True, message=message
+        )
+        assert reply.status == 200
+    told = {each["message"] for each in (await flow(served))["steps"].values()}
+    assert told == {"the step failed and said nothing"}
+    assert [data["message"] for _, data in await served.news("T")] == [*told] * 2

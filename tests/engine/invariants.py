@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from stateous.engine.family import Held, Item, ItemKey, Task, Timer, Token
+from stateous.engine.flows import size_of
 from stateous.engine.lifecycles import ITEM, LIVE_TOKEN, OPEN_TASK
 from tests.engine.replay import Replayed
 
@@ -131,6 +132,9 @@ class Moment:
         steps = {name: s for (of, name), s in self.world.steps.items() if of == task.id}
         flow = self.world.flows.get(task.id)
         assert flow is not None or not steps
+        if flow is not None:
+            assert flow.step_count == len(steps)
+            assert flow.size == sum(map(size_of, steps.values()))
         opened = [step.name for step in steps.values() if step.status == "open"]
         for step in steps.values():
             if step.kind == "child" and step.status == "open" and task.status in OPEN_TASK:

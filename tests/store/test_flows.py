@@ -81,6 +81,8 @@ def flow(task: int = 1, **fields: Any) -> Flow:
         "message_at": None,
         "created_at": AT,
         "updated_at": AT,
+        "step_count": 2,
+        "size": 2**40,
     }
     return Flow(**{**given, **fields})
 

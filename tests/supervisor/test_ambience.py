@@ -248,11 +248,18 @@ def test_a_child_takes_along_what_is_captured_now_over_what_its_parent_has() -> 
         assert ambience.capture() == {**given, "tenant": "other"}
         TENANT.set(7)  # pyright: ignore[reportArgumentType]
         assert ambience.capture() == given
-    (said,) = warned
-    assert said == (
+        for what_no_token_has in ("x" * 16_385, "nul\0", "half \ud800"):
+            TENANT.set(what_no_token_has)
+            assert ambience.capture() == given
+    assert warned[0] == (
         "its child takes along what it had itself: ContextVarPropagator('tenant') failed to capture: "
         "TypeError: its value is no text but a int: give it encode"
     )
+    assert [said.partition(": ")[2] for said in warned[1:]] == [
+        "'ambient' has at most 16384 bytes, names and values together",
+        "what was captured holds the character \\u0000, which no database keeps",
+        "'utf-8' codec can't encode character '\\ud800' in position 5: surrogates not allowed",
+    ]
 
 
 TRACED = """

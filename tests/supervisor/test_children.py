@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
-from stateous import ChildResult, StateRef, WorkflowRef
+from stateous import ChildResult, ContextVarPropagator, StateRef, WorkflowRef
 from stateous.client import AsyncClient, calls
 from stateous_supervisor.routine import Routine
 from tests.client.planes import serving
 from tests.databases import Database
-from tests.supervisor.running import submitted, supervising
+from tests.supervisor.running import STATES, submitted, supervising
 from tests.supervisor.test_isolation import isolated
 
 pytestmark = pytest.mark.usefixtures("quickly")
@@ -210,6 +211,54 @@ async def test_a_process_of_its_own_awaits_its_child(
     async with supervising(url, tmp_path, routines) as box:
         await box.says("task 1 of A: reported submitted")
     assert (tmp_path / "met").read_text() == "A-1look"
+
+
+PROPAGATORS = """
+from contextvars import ContextVar
+from stateous import ContextVarPropagator
+
+tenant = ContextVar("tenant")
+propagators = [ContextVarPropagator(tenant)]
+"""
+TENANT: ContextVar[str] = ContextVar("tenant")
+
+
+@pytest.mark.parametrize("way", ["thread", "loop", "process"])
+async def test_a_child_takes_along_what_surrounds_its_routine_when_it_is_begun(
+    url: str, client: AsyncClient, tmp_path: Path, way: str
+) -> None:
+    def in_a_thread(ctx: Any) -> Any:
+        TENANT.set("b")
+        ctx.child("audit", AUDIT, Audit(ctx.token))
+        return submitted
+
+    async def on_the_loop(ctx: Any) -> Any:
+        TENANT.set("b")
+        await ctx.child("audit", AUDIT, Audit(ctx.token))
+        return submitted
+
+    if way == "process":
+        (tmp_path / "propagators.py").write_text(PROPAGATORS)
+        text = """def draft(ctx):
+    from propagators import tenant
+    tenant.set("b")
+    ctx.child("audit", "audit", {"order": ctx.token})
+    return submitted
+"""
+        routine = isolated(tmp_path, text)
+    else:
+        routine = Routine(
+            state=STATES["draft"],
+            function=in_a_thread if way == "thread" else on_the_loop,
+            awaited=way == "loop",
+            file=Path("routines.py"),
+            propagators=(ContextVarPropagator(TENANT),),
+        )
+    await client.send(calls.start("A", {}, {"tenant": "a", "other": "x"}))
+    async with supervising(url, tmp_path, {"draft": routine, "audit/look": look(find_deep)}) as box:
+        await box.says("task 1 of A: reported submitted")
+    assert (await client.flow("A.draft.1.audit")).context == {"tenant": "b", "other": "x"}
+    assert (await client.flow("A")).context == {"tenant": "a", "other": "x"}
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,7 @@ def ctx(written: Written) -> RunContext:
         memory={"page": 4},
         entered_by=Occurred("reviewed", {"approved": False}),
     )
-    steps = Steps(Flow(grant, supervisor="box"), awaited=False, send=no_control_plane)
+    steps = Steps(Flow(grant, supervisor="box"), awaited=False, send=no_control_plane, capture=dict)
     return RunContext(
         grant,
         write=lambda kind, body: written.append((kind, json.loads(body))),

@@ -15,10 +15,17 @@ import pytest
 
 from stateous import FlowFailed, ResponseFailed, ResponseTimeout
 from stateous.client.answers import Checkpointed, Grant, GrantFlow, GrantStep, Occurred
-from stateous.model.refusals import AttemptOver, FlowUnreadable, StaleRevision
+from stateous.model.refusals import (
+    AttemptOver,
+    FlowTooLarge,
+    FlowUnreadable,
+    StaleRevision,
+    Unexpected,
+)
 from stateous_supervisor.attempt import Attempt, End, cannot_begin
 from stateous_supervisor.flow import BadStep
 from stateous_supervisor.item_asks import Ask
+from stateous_supervisor.link import GaveUp
 from stateous_supervisor.routine import Routine
 from stateous_supervisor.typed import Mistyped
 from tests.supervisor.running import STATES, submitted
@@ -40,7 +47,7 @@ class Plane:
 
     def __init__(self) -> None:
         self.told: Told = []
-        self.refusal: Exception | None = None
+        self.refusal: BaseException | None = None
         self.correlation: str | None = "c0ffee"
 
     def __call__(self, body: bytes, /, *, last: bool = False) -> Checkpointed:
@@ -431,6 +438,71 @@ def test_a_run_that_does_not_count_is_stopped(plane: Plane, refusal: Exception) 
 
     error = run(plane, grant(), stubborn)["error"]
     assert error == f"stubborn in routines.py went on when it was stopped: {refusal}"
+
+
+WRITTEN_DOWN: list[Callable[[Any], Any]] = [
+    lambda ctx: ctx.step("a", int),
+    lambda ctx: ctx.respond("a", _never),
+    lambda ctx: ctx.child("a", "audit"),
+]
+
+
+@pytest.mark.parametrize("use", WRITTEN_DOWN)
+@pytest.mark.parametrize("cut", [asyncio.CancelledError(), GaveUp("gone"), Unexpected("who knows")])
+def test_a_run_whose_checkpoint_was_cut_off_is_stopped(
+    plane: Plane, use: Callable[[Any], Any], cut: BaseException
+) -> None:
+    plane.refusal = cut
+    stopped = (
+        f"the checkpoint of 'a' was cut off ({type(cut).__name__}), and nobody here knows whether it is "
+        "written down: the next attempt does"
+    )
+
+    def again(ctx: Any) -> Any:
+        with pytest.raises(type(cut)):
+            use(ctx)
+        plane.refusal = None
+        ctx.step("a", _never)
+
+    assert run(plane, grant(), again)["error"] == f"stopped: {stopped}"
+    assert len(plane.told) == 1
+
+    def stubborn(ctx: Any) -> Any:
+        plane.refusal = cut
+        with pytest.raises(type(cut)):
+            use(ctx)
+        return submitted
+
+    error = run(plane, grant(), stubborn)["error"]
+    assert error == f"stubborn in routines.py went on when it was stopped: {stopped}"
+
+    def giving_up(ctx: Any) -> Any:
+        with pytest.raises(type(cut)):
+            use(ctx)
+        raise FlowFailed("too slow")
+
+    ended = run(plane, grant(), giving_up)
+    assert (ended["error"], "final" in ended) == ("FlowFailed: too slow", False)
+
+
+async def test_a_step_whose_effect_is_cut_off_may_be_tried_again(plane: Plane) -> None:
+    async def routine(ctx: Any) -> Any:
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0):
+                await ctx.step("a", asyncio.sleep, 60)
+        await ctx.step("a", int)
+        return submitted
+
+    tried = attempt(plane, grant(), routine, awaited=True)
+    end = tried.returned(await routine(tried.context))
+    assert report(end)["kind"] == "event"
+
+
+def test_a_flow_that_is_too_large_fails_for_good(plane: Plane) -> None:
+    """Done again by a later attempt, the step would be refused again."""
+    plane.refusal = FlowTooLarge("may have no more")
+    ended = run(plane, grant(), lambda ctx: ctx.step("a", int))
+    assert (ended["error"], ended["final"]) == ("FlowFailed: may have no more", True)
 
 
 def test_a_flow_that_cannot_be_read_fails_for_good(plane: Plane) -> None:

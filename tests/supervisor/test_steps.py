@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import signal
 import threading
 from collections.abc import AsyncGenerator, Callable
-from datetime import timedelta
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +14,9 @@ import pytest
 from stateous import FlowFailed
 from stateous.client import AsyncClient
 from stateous_supervisor import loop
-from tests.supervisor.processes import make_folder, supervise
 from tests.supervisor.proxy import CUT, LOSE, Hold, Instead, Proxy, proxying
 from tests.supervisor.running import submitted, supervising
-from tests.supervisor.test_isolation import HEAD, isolated
+from tests.supervisor.test_isolation import isolated
 
 pytestmark = pytest.mark.usefixtures("quickly")
 
@@ -84,6 +81,42 @@ async def test_an_answer_that_was_lost_is_asked_for_again(
         await box.says("task 1 of A: reported submitted")
     assert calls == ["charge", "print 7"]
     assert await steps_of(client) == ["step_done charge", "step_done print"]
+
+
+async def test_who_cuts_off_a_checkpoint_does_not_do_the_step_again(
+    proxy: Proxy, client: AsyncClient, tmp_path: Path
+) -> None:
+    calls: list[str] = []
+    cutting: list[asyncio.Task[None]] = []
+    hold = Hold()
+
+    def charge() -> int:
+        calls.append("does")
+        return len(calls)
+
+    async def draft(ctx: Any) -> Any:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(None) as limit:
+                if ctx.attempt == 1:
+                    proxy.then("/tasks/1/steps", hold)
+                    cutting.append(asyncio.create_task(cut(limit)))
+                calls.append(f"is {await ctx.step('charge', charge)}")
+                return submitted
+        calls.append("goes on")
+        calls.append(f"is {await ctx.step('charge', charge)}")
+        return submitted
+
+    async def cut(limit: asyncio.Timeout) -> None:
+        await hold.reached.wait()
+        limit.reschedule(asyncio.get_running_loop().time())
+
+    await client.start("A")
+    async with supervising(proxy.url, tmp_path, {"draft": draft}) as box:
+        await box.says(
+            "task 1 of A: reported failed: stopped: the checkpoint of 'charge' was cut off"
+        )
+        await box.says("task 1 of A: reported submitted")
+    assert calls == ["does", "goes on", "is 1"]
 
 
 class Asking:
@@ -372,38 +405,3 @@ async def test_a_step_that_waits_does_not_hold_up_who_stops_now(
         async with asyncio.timeout(4):
             assert await box.exit_code() == 1
         held.go.set()
-
-
-class TestShortLeases:
-    """With a lease of two seconds, another supervisor goes on soon."""
-
-    @pytest.fixture
-    def lease_for(self) -> timedelta:
-        return timedelta(seconds=2)
-
-    async def test_what_a_killed_supervisor_has_done_is_not_done_again(
-        self, url: str, client: AsyncClient, tmp_path: Path
-    ) -> None:
-        text = """def draft(ctx):
-    def do(name):
-        with (here / "did").open("a") as did: did.write(name + " ")
-    ctx.step("charge", do, "charge")
-    if ctx.attempt == 1:
-        ctx.step("print", lambda: (do("print"), (here / "killed").touch(), time.sleep(600)))
-    ctx.step("print", do, "print")
-    return submitted
-"""
-        folder = make_folder(tmp_path / "box", url, checksum=(await client.health()).checksum)
-        (folder / "routines.py").write_text((HEAD + text).replace(", isolate=True", ""))
-        await client.start("A")
-        with supervise(folder) as running:
-            while not (folder / "killed").exists():  # noqa: ASYNC110 - another process does it
-                await asyncio.sleep(0.01)
-            os.kill(running.pid, signal.SIGKILL)
-        with supervise(folder):
-            async with asyncio.timeout(30):
-                while (await client.get("A")).state != "review":  # noqa: ASYNC110 - as above
-                    await asyncio.sleep(0.05)
-        # The step that was not written down yet is the one that is done twice.
-        assert (folder / "did").read_text() == "charge print print "
-        assert await steps_of(client) == ["step_done charge", "step_done print"]

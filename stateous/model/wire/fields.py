@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any, Final, Literal, cast
 
+from stateous.model.ambient import over_limit
 from stateous.model.durations import LONGEST, parse_duration
+from stateous.model.flows import LONGEST_STEP, OnLost, ResponseStatus, StepKind
 from stateous.model.names import REQUEST_ID, TOKEN_ID
 from stateous.model.refusals import (
     InvalidArgument,
@@ -26,15 +28,7 @@ MOST_IN_A_LIST: Final = 1000
 LONGEST_WAIT: Final = 60
 LONGEST_ADVANCE: Final = int(LONGEST.total_seconds())
 
-LONGEST_STEP: Final = 128
-MOST_AMBIENT: Final = 64
-LONGEST_AMBIENT_NAME: Final = 128
-LARGEST_AMBIENT: Final = 16_384
-"""Bytes of UTF-8 of all names and values together."""
 
-StepKind = Literal["step", "response", "child"]
-OnLost = Literal["resume", "fail", "keep"]
-ResponseStatus = Literal["completed", "failed", "progress"]
 MessageKind = Literal["report", "note", "memory"]
 
 _SHOWN: Final = 128
@@ -76,17 +70,9 @@ def ambient(body: Body) -> dict[str, str] | None:
     for name, value in captured.items():
         if not isinstance(value, str):
             raise InvalidBody(f"'ambient' has strings only, and {_shown(name)} is {kind_of(value)}")
-    if len(captured) > MOST_AMBIENT:
-        raise InvalidArgument(f"'ambient' has at most {MOST_AMBIENT} entries")
-    if not all(1 <= len(name) <= LONGEST_AMBIENT_NAME for name in captured):
-        raise InvalidArgument(f"a name in 'ambient' has 1 to {LONGEST_AMBIENT_NAME} characters")
-    if (
-        sum(len(name.encode()) + len(value.encode()) for name, value in captured.items())
-        > LARGEST_AMBIENT
-    ):
-        raise InvalidArgument(
-            f"'ambient' has at most {LARGEST_AMBIENT} bytes, names and values together"
-        )
+    problem = over_limit(captured)
+    if problem is not None:
+        raise InvalidArgument(problem)
     body.refuse_nul(captured, "'ambient'", InvalidArgument)
     return captured
 

@@ -16,6 +16,7 @@ from stateous.store.claiming import (
     looks_of,
     queues_left,
     supervisors_of,
+    within_reach,
 )
 from stateous.store.gathering import Gathered
 from stateous.store.postgres.batches import check_epoch, check_held, decide
@@ -111,7 +112,7 @@ class Claims:
                 break
             demand = demand_of(asks, spare=spare)
             locked = await (await run(connection, "ready_lock", rows_text(demand))).fetchall()
-        return sorted({row[1] for row in locked}), looked
+        return within_reach({row[1]: row[2] for row in locked}), looked
 
     async def _read_tasks(self, connection: Connection, ids: list[int]) -> tuple[Any, Any, Any]:
         families = await run(connection, "families_read", {"tokens": [], "tasks": ids})

@@ -17,7 +17,7 @@ from stateous.engine.commands import Beat
 from stateous.engine.facts import Facts, Need
 from stateous.model.refusals import NotServing
 from stateous.store.beating import Beating
-from stateous.store.claiming import looks_of, queues_left, supervisors_of
+from stateous.store.claiming import looks_of, queues_left, supervisors_of, within_reach
 from stateous.store.gathering import Gathered
 from stateous.store.migrate import why_not_served
 from stateous.store.rows import json_text, seen_row, time_text
@@ -143,13 +143,14 @@ class Writer:
         with self._transaction():
             connection = self._open
             self._check()
-            ready: set[int] = set()
+            sizes: dict[int, int] = {}
             looked: dict[int, str] = {}
             for wanted in looks_of(batch.asks):
-                found = [row[0] for row in run(connection, "queue_look", wanted)]
-                ready.update(found[:-1] if len(found) == wanted["demand"] else found)
-                looked.update(dict.fromkeys(found, wanted["queue"]))
-            self._read_tasks(gathered, sorted(ready))
+                found = [(row[0], row[1]) for row in run(connection, "queue_look", wanted)]
+                sizes.update(found[:-1] if len(found) == wanted["demand"] else found)
+                looked.update((task, wanted["queue"]) for task, _ in found)
+            ready = within_reach(sizes)
+            self._read_tasks(gathered, ready)
             gathered.add_ready(ready)
             asked = {"supervisors": supervisors_of(batch.asks)}
             gathered.add_remembered(run(connection, "remembered_read", asked))
