@@ -173,6 +173,27 @@ def test_a_handled_fault_is_the_same_in_the_run_that_goes_on() -> None:
     assert (token.state, token.context["pages"], asked) == ("review", 5, ["machine", "person"])
 
 
+@pytest.mark.parametrize("step", ["refund", None])
+def test_a_fault_behind_which_a_step_was_done_is_the_same_after_a_crash(step: str | None) -> None:
+    did: list[str] = []
+
+    def routine(ctx: Context) -> events.submitted:
+        try:
+            ctx.respond("label", lambda _: did.append("asked"), timeout="2h")
+        except ResponseTimeout:
+            ctx.step("refund", did.append, "refunded")
+        return events.submitted()
+
+    world = Rehearsal(orders, stubs={states.draft: routine, states.review: None})
+    token = world.start("A", {"title": "x"})
+    world.run()
+    world.advance("2h")
+    world.crash_after(states.draft, step=step)
+    world.run()
+    assert (token.state, token.awaits, did) == ("review", None, ["asked", "refunded"])
+    assert "task_failed" in [entry.kind for entry in token.history]
+
+
 @pytest.mark.parametrize("step", ["charge", "label", "print", None])
 @pytest.mark.parametrize("moment", ["before", "after"])
 def test_wherever_it_is_killed_it_ends_alike(moment: Moment, step: str | None) -> None:
