@@ -101,6 +101,25 @@ async def test_a_routine_is_run_on_a_loop() -> None:
     assert done.event == events.submitted()
 
 
+def test_a_forgotten_await_fails_the_attempt() -> None:
+    work = Work()
+
+    async def routine(ctx: Context) -> events.submitted:
+        ctx.step("charge", work.do, "charge")  # pyright: ignore[reportUnusedCoroutine]
+        return events.submitted()
+
+    done = run_routine(routine, state=states.draft)
+    said = "called ctx.step('charge') and never awaited it"
+    assert done.event is None
+    assert done.error is not None
+    assert said in done.error
+    world = Rehearsal(orders, stubs={states.draft: routine, states.review: None})
+    token = world.start("A", {"title": "x"})
+    world.run()
+    assert [each for each in token.sentences if said in each]
+    assert (token.state, work.did) == ("mend", Counter())
+
+
 def test_what_is_no_json_is_said() -> None:
     with pytest.raises(NotJson, match="the response is a set"):
         run_routine(Work().routine, state=states.draft, responses={"label": {1}})
