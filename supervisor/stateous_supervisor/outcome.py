@@ -11,11 +11,14 @@ import msgspec
 from stateous.client.documents import NotJson, plain
 from stateous.model.flows import FlowFailed
 from stateous.model.marks import Event, StateRef
+from stateous.model.refusals import ChildIdTaken, ChildNotDeclared
 
 LONGEST_ERROR: Final = 10_000
 """Characters that a ledger keeps of a failure."""
 LONGEST_TRACEBACK: Final = 20_000
 """Characters of a traceback in the log: an exception may carry megabytes."""
+_FINAL: Final = (FlowFailed, ChildIdTaken, ChildNotDeclared)
+"""What comes out alike in each attempt: a child belongs to its step for ever, and the graph declares what it declares."""
 DEEPEST_CAUSE: Final = 8
 MOST_OF_A_GROUP: Final = 20
 
@@ -99,7 +102,7 @@ def _is_final(error: BaseException) -> bool:
     if isinstance(error, BaseExceptionGroup):
         group = cast("BaseExceptionGroup[BaseException]", error)
         return any(_is_final(each) for each in group.exceptions)
-    return isinstance(error, FlowFailed)
+    return isinstance(error, _FINAL)
 
 
 def _said(error: BaseException, *, deeper: int = DEEPEST_CAUSE) -> str:

@@ -13,14 +13,13 @@ import msgspec
 import pydantic
 import pytest
 
-from stateous import FlowFailed, ResponseFailed, ResponseTimeout
+from stateous import FlowFailed, Mistyped, ResponseFailed, ResponseTimeout
 from stateous.client.answers import Checkpointed, Grant, GrantFlow, GrantStep, Occurred
 from stateous.model.refusals import AttemptOver, FlowUnreadable, StaleRevision
 from stateous_supervisor.attempt import Attempt, End, cannot_begin
 from stateous_supervisor.flow import BadStep, Suspended
 from stateous_supervisor.item_asks import Ask
 from stateous_supervisor.routine import Routine
-from stateous_supervisor.typed import Mistyped
 from tests.supervisor.running import STATES, submitted
 
 Told = list[dict[str, Any]]

@@ -165,6 +165,30 @@ def test_a_failed_child_fails_the_token() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("workflow", "given", "said"),
+    [
+        ("nope", {}, "ChildNotDeclared: the state 'ship' declares no child workflow 'nope'"),
+        ("audit", {"id": "T"}, "ChildIdTaken: the id 'T' is taken"),
+    ],
+)
+def test_a_child_that_no_retry_can_have_fails_for_good(
+    workflow: str, given: dict[str, Any], said: str
+) -> None:
+    @on_state(SHIP)
+    def asks(ctx: Context) -> Shipped:
+        ctx.child("audit", workflow, {"order": "x"}, **given)
+        return Shipped()
+
+    world = Rehearsal(order, routines=[asks], stubs={"audit/look": "fine"})
+    token = world.start("T")
+    world.run()
+    assert (token.status, token.children) == ("failed", [])
+    kinds = [entry.kind for entry in token.history]
+    assert kinds[-3:] == ["flow_failed", "task_failed", "failed"]
+    assert said in " ".join(token.sentences)
+
+
 def test_another_input_is_another_child() -> None:
     caught: list[Exception] = []
 
