@@ -82,6 +82,10 @@ class Attempt:
         """The kind of the step that the run was ended for."""
         return self._flow.awaits
 
+    def came_to(self, name: str) -> bool:
+        """Whether the routine has been given the result of this step in this run."""
+        return self._flow.came_to(name)
+
     def run(self, call: Callable[[RunContext], object]) -> End:
         """Call the routine as `call` does, and wait for it. Whatever it does, this returns."""
         try:

@@ -14,14 +14,13 @@ from stateous import (
     ChildResult,
     Context,
     Event,
-    InvalidContext,
     InvalidTokenId,
     StateRef,
     Workflow,
     WorkflowRef,
     on_state,
 )
-from stateous.testing import Rehearsal, run_routine
+from stateous.testing import CannotTest, Rehearsal, run_routine
 
 
 class Asked(msgspec.Struct):
@@ -88,8 +87,17 @@ def test_a_child_may_fail(workflow: Any) -> None:
     assert done.context["found"] == ["failed", "no books"]
 
 
+@pytest.mark.parametrize("workflow", [None, order])
+def test_a_child_that_is_never_asked_for_cannot_be_given(workflow: Any) -> None:
+    said = "routine never came to the child 'audti', which the test gives: it came to 'audit'."
+    with pytest.raises(CannotTest, match=said):
+        alone(routine, workflow, children={"audit": None, "audti": None})
+
+
 def test_what_the_workflow_does_not_take_is_raised() -> None:
-    with pytest.raises(InvalidContext):
+    with pytest.raises(
+        CannotTest, match="that the child 'audit' ends with does not fit: 'order' is"
+    ):
         alone(routine, order, children={"audit": {"depth": "x"}})
 
     def wrong(ctx: Context) -> None:

@@ -16,7 +16,7 @@ from stateous import (
     ResponseNotAwaited,
     ResponseTimeout,
 )
-from stateous.testing import Rehearsal, run_routine, run_routine_async
+from stateous.testing import CannotTest, Rehearsal, run_routine, run_routine_async
 from tests.testing.orders import Order, events, orders, states
 
 Moment = Literal["before", "after"]
@@ -84,7 +84,7 @@ def test_a_response_may_not_come(workflow: Any, fault: type[Exception]) -> None:
 def test_steps_that_are_done_are_given(workflow: Any) -> None:
     work = Work()
     given: dict[str, Any] = {} if workflow is None else {"workflow": workflow}
-    steps = {"charge": 1, "old": None}
+    steps = {"charge": 1}
     context = {"title": "x"}
     done = run_routine(
         work.routine, state=states.draft, steps=steps, context=context,
@@ -92,6 +92,34 @@ def test_steps_that_are_done_are_given(workflow: Any) -> None:
     )  # fmt: skip
     assert done.context["pages"] == 4
     assert work.did == {"ask": 1, "print": 1}
+
+
+@pytest.mark.parametrize("workflow", [None, orders])
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"responses": {"lable": LABEL}}, "response 'lable', which the test gives: it came to 'charge'. It awaits the response 'label'."),
+        ({"responses": {"label": LABEL, "more": None}}, "response 'more', which the test gives: it came to 'charge', 'label', 'print'."),
+        ({"children": {"label": None}}, "child 'label', which the test gives: it came to 'charge'. It awaits the response 'label'."),
+        ({"steps": {"old": 1}}, "step 'old', which the test gives: it came to 'charge'. It awaits the response 'label'."),
+    ],
+)  # fmt: skip
+def test_what_is_never_asked_for_cannot_be_given(
+    workflow: Any, given: dict[str, Any], said: str
+) -> None:
+    more: dict[str, Any] = {} if workflow is None else {"workflow": workflow}
+    with pytest.raises(CannotTest) as raised:
+        run_routine(Work().routine, state=states.draft, context={"title": "x"}, **given, **more)
+    assert str(raised.value) == f"routine never came to the {said}"
+
+
+def test_what_a_routine_that_failed_never_asked_for_is_no_error() -> None:
+    def routine(ctx: Context) -> None:
+        ctx.step("charge", int, "x")
+        ctx.respond("label", print)
+
+    done = run_routine(routine, state=states.draft, responses={"label": LABEL})
+    assert (done.error or "").startswith("ValueError: invalid literal")
 
 
 async def test_a_routine_is_run_on_a_loop() -> None:
