@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, TypedDict, Unpack, cast
 import msgspec
 
 from stateous.client.documents import plain
+from stateous.model.articles import a_kind_of
 from stateous.model.durations import parse_duration
 from stateous.model.items import ItemRecord
 from stateous.model.marks import Occurrence, StateRef, states_of
@@ -244,7 +245,7 @@ def _named(function: Function) -> str:
 def _document(value: object, named: str) -> dict[str, Any]:
     document = plain({} if value is None else value, named)
     if not isinstance(document, dict):
-        raise CannotTest(f"the {named} is a {type(value).__name__}, and no object")
+        raise CannotTest(f"the {named} is {a_kind_of(value)}, and no object")
     return cast("dict[str, Any]", document)
 
 

@@ -9,6 +9,7 @@ from typing import Any, Final, cast
 import msgspec
 
 from stateous.client.documents import NotJson, plain
+from stateous.model.articles import a_kind_of
 from stateous.model.flows import FlowFailed
 from stateous.model.marks import Event, StateRef
 from stateous.model.refusals import ChildIdTaken, ChildNotDeclared
@@ -66,7 +67,7 @@ def outcome_of(result: object, *, state: StateRef, where: str) -> Outcome:
         case _:
             if iscoroutine(result):
                 result.close()  # nobody awaits it any more, and Python would warn of it
-            problem = f"a {type(result).__name__}: it must return an event, or None to wait"
+            problem = f"{a_kind_of(result)}: it must return an event, or None to wait"
     return Failed(f"{where} returned {problem}")
 
 
@@ -86,7 +87,7 @@ def payload_of(event: Event) -> dict[str, Any] | None:
         return None
     payload = plain(event.payload, "payload", level=2)
     if not isinstance(payload, dict):
-        raise NotJson(f"payload is a {type(event.payload).__name__}, and no object")
+        raise NotJson(f"payload is {a_kind_of(event.payload)}, and no object")
     return cast("dict[str, Any]", payload)
 
 

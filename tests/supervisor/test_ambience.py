@@ -251,7 +251,7 @@ def test_a_child_takes_along_what_is_captured_now_over_what_its_parent_has() -> 
     (said,) = warned
     assert said == (
         "its child takes along what it had itself: ContextVarPropagator('tenant') failed to capture: "
-        "TypeError: its value is no text but a int: give it encode"
+        "TypeError: its value is no text but an int: give it encode"
     )
 
 
