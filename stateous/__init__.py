@@ -23,7 +23,13 @@ if TYPE_CHECKING:
     )
     from stateous.model.ambient import BadPropagator, ContextPropagator, ContextVarPropagator
     from stateous.model.answers import Answers, BadAnswer
-    from stateous.model.flows import ChildResult, FlowFailed, ResponseFailed, ResponseTimeout
+    from stateous.model.flows import (
+        ChildResult,
+        FlowFailed,
+        Mistyped,
+        ResponseFailed,
+        ResponseTimeout,
+    )
     from stateous.model.items import Acquired, BadItem, ItemRecord, Items, Skipped
     from stateous.model.marks import Context, Event, Occurrence, StateRef, WorkflowRef, on_state
     from stateous.model.names import END, ERROR, JOINED, START, TIMEOUT
@@ -118,6 +124,7 @@ __all__ = [
     "ItemRecord",
     "Items",
     "MethodNotAllowed",
+    "Mistyped",
     "NoStateLog",
     "NotFound",
     "NotJson",
@@ -155,7 +162,13 @@ __all__ = [
 _NAMES: Final = {
     "stateous.model.ambient": ("BadPropagator", "ContextPropagator", "ContextVarPropagator"),
     "stateous.model.answers": ("Answers", "BadAnswer"),
-    "stateous.model.flows": ("ChildResult", "FlowFailed", "ResponseFailed", "ResponseTimeout"),
+    "stateous.model.flows": (
+        "ChildResult",
+        "FlowFailed",
+        "Mistyped",
+        "ResponseFailed",
+        "ResponseTimeout",
+    ),
     "stateous.model.marks": (
         "Context",
         "Event",

@@ -41,7 +41,11 @@ cross join lateral (
            coalesce(' with ' || (l.data ->> 'payload'), '') as with_payload,
            coalesce(' by ' || (l.data ->> 'parent'), '') as by_parent,
            coalesce(': ' || (l.data ->> 'reason'), '') as for_a_reason,
-           coalesce(': ' || (l.data ->> 'awaiting'), '') as for_steps,
+           coalesce(
+               ' awaits the ' || (l.data ->> 'kind') || ' ' || (l.data ->> 'step'),
+               ' waits for someone outside: ' || (l.data ->> 'awaiting'),
+               ' waits for someone outside'
+           ) as waits,
            coalesce(', until ' || (l.data ->> 'due_at'), '') as until_due,
            coalesce(' (' || (l.data ->> 'message') || ')', '') as with_message
 ) d
@@ -56,7 +60,7 @@ cross join lateral (
         when 'entered' then 'entered ' || d.state || ' (visit ' || d.visit || ')'
         when 'task_queued' then 'task ' || d.task || ' queued for ' || d.state
         when 'task_claimed' then 'task ' || d.task || ' claimed by ' || d.supervisor || ' (attempt ' || d.attempt || ')'
-        when 'task_waiting' then 'task ' || d.task || ' waits for someone outside' || d.for_steps
+        when 'task_waiting' then 'task ' || d.task || d.waits
         when 'task_resumed' then 'task ' || d.task || ' goes on'
         when 'task_done' then 'task ' || d.task || ' done'
         when 'task_cancelled' then 'task ' || d.task || ' cancelled'

@@ -19,11 +19,11 @@ select t.token, t.workflow, t.state, t.visit, r.reason,
        case r.reason
            when 'paused' then format('paused since %s; events held: %s', to_char(w.since_at at time zone 'UTC', u.said),
                (select count(*) from held h where h.root = t.root and h.token = t.token))
-           when 'children' then format('children that still run: %s', t.children_open)
+           when 'children' then coalesce(a.why, format('children that still run: %s', t.children_open))
            when 'unserved' then format('task %s is queued for %s, and no live supervisor serves it', k.id, k.queue)
            when 'queued' then format('task %s is queued for %s; live supervisors that serve it: %s', k.id, k.queue, s.supervisors)
            when 'claimed' then format('task %s is claimed by %s until %s', k.id, k.claimed_by, to_char(k.lease_until at time zone 'UTC', u.said))
-           when 'outside' then format('task %s waits for someone outside since %s', k.id, to_char(w.since_at at time zone 'UTC', u.said))
+           when 'outside' then coalesce(a.why, format('task %s waits for someone outside since %s', k.id, to_char(w.since_at at time zone 'UTC', u.said)))
            when 'timer' then format('timer %s is due at %s', m.event, to_char(m.due_at at time zone 'UTC', u.said))
            else 'only an event moves it'
        end as why,
@@ -67,6 +67,14 @@ cross join lateral (
     end as since_at
 ) w
 cross join lateral (select 'YYYY-MM-DD HH24:MI:SS "UTC"' as said) u
+left join lateral (
+    -- A name may hold anything: as JSON it stays on its line.
+    select format('task %s awaits %s since %s', k.id, string_agg(format('the %s %s', s.kind, to_json(s.name)), ', ' order by s.seq),
+               to_char(w.since_at at time zone 'UTC', u.said)) as why
+    from steps s
+    where s.task = k.id and s.name in (select json_array_elements_text(k.awaiting))
+    having count(*) > 0
+) a on k.status = 'waiting' and k.awaiting is not null
 where t.status in ('active', 'paused');
 
 comment on view :"views".waiting is 'Why each token that has not ended waits; reason is one word, why is a sentence.';

@@ -14,6 +14,7 @@ from uuid import UUID
 
 import msgspec
 
+from stateous.model.articles import with_article
 from stateous.model.refusals import StateousError
 
 DEEPEST: Final = 64
@@ -95,7 +96,7 @@ def _written(value: object, at: str) -> object:
         raise
     except (TypeError, ValueError, RecursionError) as problem:
         raise NotJson(f"{at} cannot be written as JSON: {problem}") from problem
-    raise NotJson(f"{at} is a {kind.__name__}, which JSON cannot hold")
+    raise NotJson(f"{at} is {with_article(kind.__name__)}, which JSON cannot hold")
 
 
 def _key(key: object, at: str) -> str:

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
+from stateous.model.articles import a_kind_of
 from stateous.model.guard_tokens import clipped
 from stateous.model.names import END, START
 from stateous.model.workflow import Declared, WorkflowEvent, WorkflowState
@@ -76,7 +77,7 @@ def shown(thing: Any) -> str:
     try:
         text = repr(thing)
     except Exception:  # noqa: BLE001  # the author's own class writes it
-        text = f"a {type(thing).__name__}"
+        text = a_kind_of(thing)
     text = " ".join(text.split())
     # A text has its quotes, and is cut within them.
     return text if len(text) <= _SHOWN or isinstance(thing, str) else f"{text[:_SHOWN]}…"

@@ -82,14 +82,16 @@ def is_readable(flow: Flow) -> bool:
 def as_granted(steps: Iterable[FlowStep], task: Task) -> tuple[FlowStep, ...]:
     """The steps as the attempt finds them that begins: a fault that a failed attempt was told has no news in it.
 
-    One behind which something else was asked for was handled. It stays as it was told: a run that asked anew would
-    come to what is awaited behind it another way, or not at all.
+    One behind which something else was asked for, or done, was handled. It stays as it was told: a run that asked anew
+    would come to what is awaited behind it another way, or not at all, and what was done behind it would be done in vain.
     """
     steps = tuple(steps)
-    asked_at = max((step.revision for step in steps if step.kind != "step"), default=0)
+    handled_at = max(
+        (step.revision for step in steps if step.kind != "step" or step.status == "done"), default=0
+    )
     return tuple(
         step
-        if step.fault is None or step.failures == task.failures or step.revision < asked_at
+        if step.fault is None or step.failures == task.failures or step.revision < handled_at
         else _told_before(step)
         for step in steps
     )

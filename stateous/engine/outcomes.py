@@ -10,7 +10,7 @@ from stateous.engine.commands import Note, Release, Report, SetMemory
 from stateous.engine.draft import Draft
 from stateous.engine.events import payload_problem, reject
 from stateous.engine.failures import count_failure, fail_for_good
-from stateous.engine.family import Document, Held, Schedule, Task, Timer, Token
+from stateous.engine.family import Document, FlowStep, Held, Schedule, Task, Timer, Token
 from stateous.engine.flows import new_flow, readable_flow
 from stateous.engine.holding import hold
 from stateous.engine.items import end_locks
@@ -53,7 +53,7 @@ def report(draft: Draft, command: Report) -> Answer | Refusal:
 
 
 def _wait(draft: Draft, task: Task, merged: Document, command: Report) -> Answer:
-    _check_awaiting(draft, task, command.awaiting)
+    awaited = _awaited(draft, task, command.awaiting)
     if command.context and draft.flow(task.id) is None:
         # What the routine was entered with is kept before it changes.
         draft.write_flow(new_flow(draft, task))
@@ -65,19 +65,25 @@ def _wait(draft: Draft, task: Task, merged: Document, command: Report) -> Answer
     data: Document = {"task": task.id}
     if command.awaiting:
         data["awaiting"] = list(command.awaiting)
+    if len(awaited) == 1:
+        data |= {"step": awaited[0].name, "kind": awaited[0].kind}
     draft.record(task.token, "task_waiting", data, key_of(command))
     go_on(draft, waiting)
     return Moved(draft.token(task.token))
 
 
-def _check_awaiting(draft: Draft, task: Task, names: Iterable[str]) -> None:
+def _awaited(draft: Draft, task: Task, names: Iterable[str]) -> list[FlowStep]:
+    """The steps that the task is to wait for. Raises InvalidPayload for one that is not there."""
     if not names:
-        return
+        return []
     readable_flow(draft, task.id)
+    found: list[FlowStep] = []
     for name, step in draft.flow_steps(task.id, names).items():
         if step is None:
             msg = f"the flow of task {task.id} has no step '{name[:128]}' to wait for"
             raise InvalidPayload(msg)
+        found.append(step)
+    return found
 
 
 def _report_event(draft: Draft, task: Task, merged: Document, command: Report) -> Answer | Refusal:

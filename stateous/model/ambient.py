@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from typing import Any, Final, Generic, Protocol, TypeVar, cast
 
+from stateous.model.articles import a_kind_of
 from stateous.model.refusals import StateousError
 
 MOST: Final = 64
@@ -60,7 +61,7 @@ class ContextVarPropagator(Generic[Value]):
         if self._encode is not None:
             value = self._encode(value)
         elif not isinstance(value, str):
-            raise TypeError(f"its value is no text but a {type(value).__name__}: give it encode")
+            raise TypeError(f"its value is no text but {a_kind_of(value)}: give it encode")
         return {self.name: value}
 
     @contextmanager

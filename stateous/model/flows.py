@@ -47,3 +47,7 @@ class ResponseFailed(StateousError):
 
 class ResponseTimeout(ResponseFailed):
     """No response came in time."""
+
+
+class Mistyped(StateousError, ValueError):
+    """What was kept is not what the routine takes it for with `type`."""

@@ -18,7 +18,7 @@ SENTENCES: Final[Mapping[str, str]] = {
     "entered": "entered {state} (visit {visit})",
     "task_queued": "task {task} queued for {state}",
     "task_claimed": "task {task} claimed by {supervisor} (attempt {attempt})",
-    "task_waiting": "task {task} waits for someone outside[: {awaiting}]",
+    "task_waiting": "task {task} [awaits the {kind} {step}|waits for someone outside: {awaiting}|waits for someone outside]",
     "task_resumed": "task {task} goes on",
     "task_done": "task {task} done",
     "task_cancelled": "task {task} cancelled",
@@ -48,7 +48,7 @@ SENTENCES: Final[Mapping[str, str]] = {
     "cancelled": "cancelled[: {reason}]",
 }
 """The sentence of each kind. `{field}` is a field of the entry's data: a text as it is, anything else as
-compact JSON. A part in brackets is there only when its field is there and is not null."""
+compact JSON. A part in brackets is there only when its fields are there and are not null; of several the first one is."""
 
 _PART: Final = re.compile(r"\[(?P<maybe>[^\]]*)\]|\{(?P<field>\w+)\}")
 
@@ -80,10 +80,11 @@ def entry_sentence(kind: str, data: Mapping[str, Any]) -> str:
         maybe = match["maybe"]
         if maybe is None:
             return _said(data.get(match["field"]))
-        fields = _PART.findall(maybe)
-        if any(data.get(field) is None for _, field in fields):
-            return ""
-        return _PART.sub(part, maybe)
+        for each in maybe.split("|"):
+            fields = _PART.findall(each)
+            if all(data.get(field) is not None for _, field in fields):
+                return _PART.sub(part, each)
+        return ""
 
     return printable(_PART.sub(part, template))
 

@@ -25,7 +25,7 @@ from stateous.model.graph import Graph
 from stateous.model.items import ItemRecord
 from stateous.model.marks import Occurrence, StateRef
 from stateous.model.names import child_id
-from stateous.model.refusals import InvalidContext, Refusal, ResponseNotAwaited, StaleRevision
+from stateous.model.refusals import Refusal, ResponseNotAwaited, StaleRevision
 from stateous.model.state_logs import BUILT_IN, SCOPES
 from stateous.testing.cutting import ENDED, cut_down
 from stateous.testing.ends import ChildEnd, Response, failure_of_child, result_of_child
@@ -33,6 +33,7 @@ from stateous.testing.engine_log import EngineLog
 from stateous.testing.graphs import flow_of
 from stateous.testing.logs import Logs
 from stateous.testing.memory_store import MemoryStore
+from stateous.testing.problems import CannotTest
 from stateous.testing.trials import SUPERVISOR, Said, Sent, Trial
 from stateous_supervisor.log_answers import context_of
 
@@ -233,7 +234,9 @@ class GraphTask:
         model = store.rules.flow(child.workflow).context
         problem = store.graph.models.problem(model, context)
         if problem is not None:
-            raise InvalidContext(f"the child {step!r}: {problem}")
+            raise CannotTest(
+                f"the context that the child {step!r} ends with does not fit: {problem}"
+            )
         # It has one way, out of its only state; what it came to is what the test says.
         store.do(Fire(child.token, ENDED))
         result = result_of_child(child.token, child.workflow, context, end)

@@ -11,9 +11,11 @@ from typing import Any, NamedTuple, TypedDict, Unpack, cast
 import msgspec
 
 from stateous.client.documents import plain
+from stateous.model.articles import a_kind_of
 from stateous.model.durations import parse_duration
 from stateous.model.items import ItemRecord
 from stateous.model.marks import Occurrence, StateRef, states_of
+from stateous.model.refusals import InvalidContext, InvalidTokenId
 from stateous.testing.ends import child_end_of, response_of
 from stateous.testing.graphs import Source, graph_for, state_ref
 from stateous.testing.happenings import AnyEvent, Reported, occurrence
@@ -91,8 +93,8 @@ def run_routine(routine: Function, **given: Unpack[Given]) -> Done:
     """Run one attempt of a `def` or `async def` routine, as a supervisor runs it, and return what became of it.
 
     A routine that raises is a failed attempt, and is no error here. Raises CannotTest for a test that cannot
-    be run, NotJson for given values that JSON cannot hold, InvalidContext for a context that breaks the model
-    of `workflow`.
+    be run, also for a context that breaks the model of `workflow`, and for a response, child or step that is given and that a routine
+    which did not fail never came to; NotJson for given values that JSON cannot hold.
     """
     refuse_running_loop("run_routine_async")
     play = _Play(routine, given)
@@ -115,6 +117,8 @@ class _Play:
 
     def __init__(self, function: Function, given: Given) -> None:
         self._task, self._routine = _task(function, given)
+        self._named = _named(function)
+        self._steps = tuple(given.get("steps", {}))
         answered = given.get("responses", {}).items()
         self._responses = {name: response_of(response) for name, response in answered}
         ended = given.get("children", {}).items()
@@ -158,6 +162,8 @@ class _Play:
     def done(self) -> Done:
         assert self._last is not None  # noqa: S101 - there was a run
         trial, sent = self._last
+        if self._error is None and sent.kind != "failed":
+            self._check_asked(trial, sent)
         return Done(
             event=Reported(sent.event, sent.payload) if sent.kind == "event" else None,
             waits=sent.kind == "waiting" and self._error is None,
@@ -171,6 +177,23 @@ class _Play:
             items=self._task.logs.records,
             raised=trial.raised,
         )
+
+    def _check_asked(self, trial: Trial, sent: Sent) -> None:
+        """Raise CannotTest for what is given and was not asked for: a misspelt name would change nothing."""
+        left = {
+            "response": [*self._responses],
+            "child": [*self._children],
+            "step": [name for name in self._steps if not trial.came_to(name)],
+        }
+        for kind, (name, *_) in ((kind, names) for kind, names in left.items() if names):
+            met = ", ".join(repr(each) for each in trial.results if trial.came_to(each))
+            awaits = (
+                f" It awaits the {trial.awaits} {sent.awaiting[-1]!r}." if sent.awaiting else ""
+            )
+            raise CannotTest(
+                f"{self._named} never came to the {kind} {name!r}, which the test gives: "
+                f"it came to {met or 'no step'}.{awaits}"
+            )
 
 
 def _task(function: Function, given: Given) -> tuple[OneTask, Routine]:
@@ -194,7 +217,10 @@ def _task(function: Function, given: Given) -> tuple[OneTask, Routine]:
         steps=_document(given.get("steps"), "steps"),
         items=_records(given.get("items")),
     )
-    task = free_task(state, setting) if graph is None else task_in_graph(graph, state, setting)
+    try:
+        task = free_task(state, setting) if graph is None else task_in_graph(graph, state, setting)
+    except (InvalidContext, InvalidTokenId) as refusal:
+        raise CannotTest(f"no token can begin so: {refusal.sentence}") from None
     return task, routine_for(function, state)
 
 
@@ -219,7 +245,7 @@ def _named(function: Function) -> str:
 def _document(value: object, named: str) -> dict[str, Any]:
     document = plain({} if value is None else value, named)
     if not isinstance(document, dict):
-        raise CannotTest(f"the {named} is a {type(value).__name__}, and no object")
+        raise CannotTest(f"the {named} is {a_kind_of(value)}, and no object")
     return cast("dict[str, Any]", document)
 
 

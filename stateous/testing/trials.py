@@ -117,6 +117,10 @@ class Trial:
         """What its steps and responses came to, by their names."""
         return self._attempt.results
 
+    def came_to(self, name: str) -> bool:
+        """Whether the routine has been given the result of this step."""
+        return self._attempt.came_to(name)
+
     def run(self, runner: asyncio.Runner) -> End:
         """Call the routine here; an `async def` one on the loop of `runner`."""
         return runner.run(self._awaited()) if self._routine.awaited else self._called()

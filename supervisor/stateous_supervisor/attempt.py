@@ -30,6 +30,7 @@ from stateous_supervisor.outcome import (
 )
 from stateous_supervisor.routine import Routine
 from stateous_supervisor.steps import Send, Steps
+from stateous_supervisor.unawaited import Calls
 
 _OURS: Final = (
     f"{Path(__file__).parent}{os.sep}",
@@ -65,10 +66,15 @@ class Attempt:
         self.routine = routine
         self.ambience = Ambience(routine.propagators, captured=grant.ambient, warn=warn)
         self._flow = Flow(grant, supervisor=name)
+        self._calls = Calls()
         self.steps = Steps(
-            self._flow, awaited=routine.awaited, send=send, capture=self.ambience.capture
+            self._flow,
+            awaited=routine.awaited,
+            send=send,
+            calls=self._calls,
+            capture=self.ambience.capture,
         )
-        items = RunItems(ask, awaited=routine.awaited)
+        items = RunItems(ask, awaited=routine.awaited, calls=self._calls)
         self.context = RunContext(grant, write=write, steps=self.steps, items=items)
         self._name = name
 
@@ -81,6 +87,10 @@ class Attempt:
     def awaits(self) -> str | None:
         """The kind of the step that the run was ended for."""
         return self._flow.awaits
+
+    def came_to(self, name: str) -> bool:
+        """Whether the routine has been given the result of this step in this run."""
+        return self._flow.came_to(name)
 
     def run(self, call: Callable[[RunContext], object]) -> End:
         """Call the routine as `call` does, and wait for it. Whatever it does, this returns."""
@@ -102,12 +112,18 @@ class Attempt:
                 f"{routine.where} went on when it was to wait for {self._flow.suspended!r}: "
                 "it must let a BaseException pass"
             )
+        undone = self._calls.never_awaited()
+        if undone is not None:
+            return self.failed(f"{routine.where} {undone}")
         return End(self._report(outcome_of(result, state=routine.state, where=routine.where)))
 
     def raised(self, problem: BaseException) -> End:
         """The end of a routine that raised, or that could not be called."""
         name = self._flow.suspended
         if name is not None and _is_only(problem, Suspended):
+            undone = self._calls.forgotten()
+            if undone is not None:
+                return self.failed(f"{self.routine.where} {undone}")
             return End(self._report(Waits(awaiting=(name,))))
         if self._flow.stopped is not None and _is_only(problem, Stopped):
             return self.failed(f"stopped: {self._flow.stopped}")

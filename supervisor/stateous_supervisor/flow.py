@@ -102,6 +102,10 @@ class Flow:
         """The kind of the step that the run was ended for, `response` or `child`."""
         return None if self.suspended is None else self._steps[self.suspended].kind
 
+    def came_to(self, name: str) -> bool:
+        """Whether the routine has been given the result of this step in this run."""
+        return name in self._passed
+
     def end(self) -> None:
         """The routine has ended: whoever it left behind can begin nothing more."""
         self._over = True

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Coroutine, Generator
+from collections.abc import Awaitable, Callable, Generator
 from contextlib import suppress
 from functools import partial
 from inspect import isawaitable, iscoroutine
 from types import TracebackType
-from typing import Any, Literal, NoReturn, Protocol, Self
+from typing import Any, Literal, Protocol, Self
 
 from stateous.client.documents import NotJson
 from stateous.model.items import (
@@ -30,6 +30,7 @@ from stateous_supervisor.item_asks import (
     rows_of,
 )
 from stateous_supervisor.outcome import failure_of
+from stateous_supervisor.unawaited import Calls
 
 Wish = Callable[[], Any]
 Course = Generator[Wish, Any, Any]
@@ -42,17 +43,18 @@ class AskItems(Protocol):
 
 
 class RunItems:
-    """What it returns is to be awaited if the routine is `awaited`."""
+    """What it returns is one of the `calls` of the attempt if the routine is `awaited`."""
 
-    def __init__(self, ask: AskItems, *, awaited: bool) -> None:
+    def __init__(self, ask: AskItems, *, awaited: bool, calls: Calls) -> None:
         self.is_awaited = awaited
+        self._calls = calls
         self._ask = ask
 
     def exists(self, item: Named, entity: str = "") -> Any:
-        return self.do(self._each("exists", item, entity))
+        return self.do("exists", item, self._each("exists", item, entity))
 
     def acquire(self, item: Named, entity: str = "", *, detail: bool = False) -> Any:
-        return self.do(self._acquire(item, entity, detail=detail))
+        return self.do("acquire", item, self._acquire(item, entity, detail=detail))
 
     def set(
         self,
@@ -65,21 +67,23 @@ class RunItems:
     ) -> Any:
         if status is None:  # pyright: ignore[reportUnnecessaryComparison] - what no call may say
             raise BadItem("an item becomes processed, skipped or failed")
-        return self.do(self._each("set", item, entity, status=status, data=data, reason=reason))
+        return self.do(
+            "set", item, self._each("set", item, entity, status=status, data=data, reason=reason)
+        )
 
     def release_as_failed(self, item: Named, entity: str = "", error: str = "") -> Any:
-        return self.do(self._each("release", item, entity, reason=error))
+        return self.do("release_as_failed", item, self._each("release", item, entity, reason=error))
 
     def upsert(self, item: NamedWithData, entity: str = "", data: object = None) -> Any:
-        return self.do(self._each("upsert", item, entity, data=data))
+        return self.do("upsert", item, self._each("upsert", item, entity, data=data))
 
     def get(self, item: Named, entity: str = "") -> Any:
-        return self.do(self._each("get", item, entity))
+        return self.do("get", item, self._each("get", item, entity))
 
     def list(
         self, entity: str | None = None, *, status: ItemStatus | None = None, limit: int = 100
     ) -> Any:
-        return self.do(self._list(entity, status, limit))
+        return self.do("list", None, self._list(entity, status, limit))
 
     def once(self, item: str, entity: str = "") -> Once:
         return Once(self, item, entity)
@@ -91,14 +95,17 @@ class RunItems:
             fn.close()  # nobody awaits it any more, and Python would warn of it
         if not callable(fn):
             raise BadItem(f"run needs a function for {item!r:.140}, and not what it returned")
-        return self.do(self._run(Once(self, item, entity), partial(fn, *args, **kwargs)))
+        return self.do(
+            "run", item, self._run(Once(self, item, entity), partial(fn, *args, **kwargs))
+        )
 
     # -- courses -------------------------------------------------------------------------------------
 
-    def do(self, course: Course) -> Any:
-        """Follow a course: its result, or what is to be awaited for it."""
+    def do(self, call: str, item: object, course: Course) -> Any:
+        """Follow the course of a call: its result, or what is to be awaited for it."""
         if self.is_awaited:
-            return Pending(follow_async(course, _called))
+            said = f"ctx.items.{call}({_shown(item)})"
+            return self._calls.to_await(said, partial(follow_async, course, _called))
         return follow(course, _called_now)
 
     def _each(self, call: ItemCallName, item: object, entity: object, **more: Any) -> Course:
@@ -216,7 +223,7 @@ class Once:
     def __enter__(self) -> Self:
         if self._items.is_awaited:
             raise TypeError("an async def routine writes: async with ctx.items.once(...)")
-        self._items.do(self.begin())
+        self._items.do("once", self._item, self.begin())
         return self
 
     def __exit__(
@@ -226,12 +233,12 @@ class Once:
         trace: TracebackType | None,
         /,
     ) -> None:
-        self._items.do(self.end(problem))
+        self._items.do("once", self._item, self.end(problem))
 
     async def __aenter__(self) -> Self:
         if not self._items.is_awaited:
             raise TypeError("a def routine writes: with ctx.items.once(...)")
-        await self._items.do(self.begin())
+        await self._items.do("once", self._item, self.begin())
         return self
 
     async def __aexit__(
@@ -241,30 +248,13 @@ class Once:
         trace: TracebackType | None,
         /,
     ) -> None:
-        await self._items.do(self.end(problem))
+        await self._items.do("once", self._item, self.end(problem))
 
 
-class Pending(Coroutine[Any, Any, Any]):
-    """A coroutine that cannot be taken for its answer: `if ctx.items.exists(…)` without an await would always hold."""
-
-    def __init__(self, coroutine: Coroutine[Any, Any, Any]) -> None:
-        self._coroutine = coroutine
-
-    def __bool__(self) -> NoReturn:
-        self.close()
-        raise TypeError("an async def routine awaits it: if await ctx.items.exists(...)")
-
-    def __await__(self) -> Generator[Any, Any, Any]:
-        return self._coroutine.__await__()
-
-    def send(self, value: Any, /) -> Any:
-        return self._coroutine.send(value)
-
-    def throw(self, *args: Any) -> Any:
-        return self._coroutine.throw(*args)
-
-    def close(self) -> None:
-        self._coroutine.close()
+def _shown(item: object) -> str:
+    if item is None:
+        return ""
+    return f"{item!r:.140}" if isinstance(item, str) else "…"
 
 
 def _called(wish: Wish) -> Any:

@@ -9,13 +9,17 @@ from typing import Any, Final, cast
 import msgspec
 
 from stateous.client.documents import NotJson, plain
+from stateous.model.articles import a_kind_of
 from stateous.model.flows import FlowFailed
 from stateous.model.marks import Event, StateRef
+from stateous.model.refusals import ChildIdTaken, ChildNotDeclared
 
 LONGEST_ERROR: Final = 10_000
 """Characters that a ledger keeps of a failure."""
 LONGEST_TRACEBACK: Final = 20_000
 """Characters of a traceback in the log: an exception may carry megabytes."""
+_FINAL: Final = (FlowFailed, ChildIdTaken, ChildNotDeclared)
+"""What comes out alike in each attempt: a child belongs to its step for ever, and the graph declares what it declares."""
 DEEPEST_CAUSE: Final = 8
 MOST_OF_A_GROUP: Final = 20
 
@@ -63,7 +67,7 @@ def outcome_of(result: object, *, state: StateRef, where: str) -> Outcome:
         case _:
             if iscoroutine(result):
                 result.close()  # nobody awaits it any more, and Python would warn of it
-            problem = f"a {type(result).__name__}: it must return an event, or None to wait"
+            problem = f"{a_kind_of(result)}: it must return an event, or None to wait"
     return Failed(f"{where} returned {problem}")
 
 
@@ -83,7 +87,7 @@ def payload_of(event: Event) -> dict[str, Any] | None:
         return None
     payload = plain(event.payload, "payload", level=2)
     if not isinstance(payload, dict):
-        raise NotJson(f"payload is a {type(event.payload).__name__}, and no object")
+        raise NotJson(f"payload is {a_kind_of(event.payload)}, and no object")
     return cast("dict[str, Any]", payload)
 
 
@@ -99,7 +103,7 @@ def _is_final(error: BaseException) -> bool:
     if isinstance(error, BaseExceptionGroup):
         group = cast("BaseExceptionGroup[BaseException]", error)
         return any(_is_final(each) for each in group.exceptions)
-    return isinstance(error, FlowFailed)
+    return isinstance(error, _FINAL)
 
 
 def _said(error: BaseException, *, deeper: int = DEEPEST_CAUSE) -> str:

@@ -12,6 +12,7 @@ from stateous.client.answers import Checkpointed
 from stateous.model.refusals import StateousError
 from stateous_supervisor.courses import follow, follow_async
 from stateous_supervisor.flow import BadStep, Course, Do, Flow, Tell
+from stateous_supervisor.unawaited import Calls
 
 
 class Send(Protocol):
@@ -26,22 +27,31 @@ class Send(Protocol):
 
 
 class Steps:
-    """`ctx.step`, `ctx.respond` and `ctx.child` of one attempt; they return what is to be awaited if the routine is `awaited`.
+    """`ctx.step`, `ctx.respond` and `ctx.child` of one attempt; they return one of its `calls` if the routine is `awaited`.
 
     `capture` tells what a child takes along that is begun now.
     """
 
     def __init__(
-        self, flow: Flow, *, awaited: bool, send: Send, capture: Callable[[], Mapping[str, str]]
+        self,
+        flow: Flow,
+        *,
+        awaited: bool,
+        send: Send,
+        calls: Calls,
+        capture: Callable[[], Mapping[str, str]],
     ) -> None:
         self._flow = flow
+        self._awaited = awaited
+        self._calls = calls
         self._capture = capture
-        self._follow: Callable[[Course], Any]
-        if awaited:
-            self._follow = partial(follow_async, done=_awaiting(send))
-        else:
-            self._follow = partial(follow, done=_waiting(send))
         self._send = send
+
+    def _follow(self, call: str, name: str, course: Course) -> Any:
+        if not self._awaited:
+            return follow(course, _waiting(self._send))
+        begin = partial(follow_async, course, _awaiting(self._send))
+        return self._calls.to_await(f"ctx.{call}({name!r:.140})", begin)
 
     def step(
         self,
@@ -52,7 +62,7 @@ class Steps:
         kind: Any,
     ) -> Any:
         course = self._flow.step(name, partial(_check(call, name), *args, **more), kind=kind)
-        return self._follow(course)
+        return self._follow("step", name, course)
 
     def respond(
         self,
@@ -72,7 +82,7 @@ class Steps:
             kind=kind,
             on_lost=on_lost,
         )
-        return self._follow(course)
+        return self._follow("respond", name, course)
 
     def child(
         self,
@@ -91,7 +101,7 @@ class Steps:
             fail_on_failure=fail_on_failure,
             capture=self._capture,
         )
-        return self._follow(course)
+        return self._follow("child", name, course)
 
     def fault(self, problem: BaseException) -> None:
         """Write down, if it can be done now, that the step that `problem` came of has faulted."""

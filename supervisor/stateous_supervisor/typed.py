@@ -6,11 +6,7 @@ from typing import Any
 
 import msgspec
 
-from stateous.model.refusals import StateousError
-
-
-class Mistyped(StateousError, ValueError):
-    """What was kept is not what the routine takes it for."""
+from stateous.model.flows import Mistyped
 
 
 def typed(value: Any, wanted: Any, at: str) -> Any:

@@ -165,7 +165,10 @@ async def test_a_response_is_awaited_and_the_task_goes_on_with_it(
     reply = await respond(served, correlation, payload={"url": "u"})
     assert (reply.status, reply.json["duplicate"]) == (200, False)
     assert await served.news("T") == [
-        ("task_waiting", {"task": task, "awaiting": ["label"]}),
+        (
+            "task_waiting",
+            {"task": task, "awaiting": ["label"], "step": "label", "kind": "response"},
+        ),
         ("response_received", {"task": task, "step": "label", "status": "completed"}),
         ("task_resumed", {"task": task}),
     ]

@@ -35,7 +35,9 @@ async def test_many_messages_may_wait_for_steps_and_fail_for_good(served: Served
 
     await tell("waiting", awaiting=["label"], id="m1")
     await tell("waiting", awaiting=["label"], id="m1")
-    assert await served.news("T") == [("task_waiting", {"task": task, "awaiting": ["label"]})]
+    assert await served.news("T") == [
+        ("task_waiting", {"task": task, "awaiting": ["label"], "step": "label", "kind": "response"})
+    ]
     await respond(served, correlation)
     await served.claim()
     await served.read_up("T")

@@ -153,6 +153,26 @@ async def test_a_fault_behind_which_somebody_else_was_asked_is_told_for_good(
             await respond(served, person, payload=1)
 
 
+@pytest.mark.parametrize("done", [True, False])
+async def test_a_fault_behind_which_a_step_was_done_is_told_for_good(
+    served: Served, *, done: bool
+) -> None:
+    await served.start("T")
+    await served.report((await served.claim())["task"], event="coded")
+    task = (await served.claim())["task"]
+    label = await opened(served, task)
+    await served.wait(task, awaiting=["label"])
+    await respond(served, label, status="failed", message="no paper")
+    await served.claim()
+    said_of_it = {"result": 1} if done else {"faulted": True, "message": "no money"}
+    await step(served, task, "refund", attempt=2, revision=2, **said_of_it)
+    await served.pass_by(minutes=3)
+    # Its supervisor is killed, and another one goes on.
+    label = (await served.claim())["flow"]["steps"]["label"]
+    assert label["status"] == "faulted"
+    assert label.get("fault") == ("failed" if done else None)
+
+
 @pytest.mark.parametrize("on_lost", ["resume", "fail", "keep"])
 async def test_an_answer_while_a_later_attempt_works(served: Served, on_lost: str) -> None:
     await served.start("T")

@@ -67,7 +67,7 @@ def test_a_value_that_is_no_text_is_encoded_and_decoded() -> None:
         captured_by([ContextVarPropagator(NUMBER)])
     assert str(caught.value) == (
         "ContextVarPropagator('number') failed to capture: "
-        "TypeError: its value is no text but a int: give it encode"
+        "TypeError: its value is no text but an int: give it encode"
     )
     NUMBER.reset(before)
 

@@ -39,6 +39,17 @@ FIELDS = st.sampled_from(
             'event e accepted in s with {"a":[1,null]}',
         ),
         ("task_failed", {"task": 3, "error": "it broke"}, "task 3 failed: it broke"),
+        ("task_waiting", {"task": 1}, "task 1 waits for someone outside"),
+        (
+            "task_waiting",
+            {"task": 1, "awaiting": ["a", "b"]},
+            'task 1 waits for someone outside: ["a","b"]',
+        ),
+        (
+            "task_waiting",
+            {"task": 1, "awaiting": ["audit"], "step": "audit", "kind": "child"},
+            "task 1 awaits the child audit",
+        ),
         ("cancelled", {}, "cancelled"),
         ("cancelled", {"reason": "the parent left"}, "cancelled: the parent left"),
         ("completed", {}, "completed"),

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 
 from stateous.engine.changes import Changes
-from stateous.engine.family import Entry, Timer, Token
+from stateous.engine.family import Entry, Task, Timer, Token
 from stateous.engine.lifecycles import LIVE_TOKEN
 from stateous.store.store import Seen
 from tests.databases import Clock, Database
@@ -192,7 +192,8 @@ def reason(world: World, token: Token) -> tuple[str, str, datetime | None]:
         return "paused", why, token.paused_at
     if token.children_open and (task is None or task.status == "waiting"):
         since = token.entered_at if task is None else last_at(world, token, "task_waiting")
-        return "children", f"children that still run: {token.children_open}", since
+        why = f"children that still run: {token.children_open}"
+        return "children", awaits(world, task, since) or why, since
     if task is None:
         if timer is None:
             return "event", "only an event moves it", token.entered_at
@@ -209,7 +210,17 @@ def reason(world: World, token: Token) -> tuple[str, str, datetime | None]:
     since = last_at(world, token, "task_waiting")
     if timer is not None and timer.kind == "timer":
         return "timer", f"timer {timer.event} is due at {said(timer.due_at)}", since
-    return "outside", f"task {task.id} waits for someone outside since {said(since)}", since
+    why = f"task {task.id} waits for someone outside since {said(since)}"
+    return "outside", awaits(world, task, since) or why, since
+
+
+def awaits(world: World, task: Task | None, since: datetime | None) -> str | None:
+    """The steps that it awaits, None: it awaits none."""
+    if task is None or task.awaiting is None:
+        return None
+    steps = [world.steps[task.id, name] for name in dict.fromkeys(task.awaiting)]
+    named = [f'the {s.kind} "{s.name}"' for s in sorted(steps, key=lambda s: s.seq)]
+    return f"task {task.id} awaits {', '.join(named)} since {said(since)}"
 
 
 async def check_waiting(postgres: Database, world: World) -> None:
@@ -246,12 +257,13 @@ async def check_waiting(postgres: Database, world: World) -> None:
 
 def test_the_walks_show_each_reason() -> None:
     worlds = [walked(seed) for seed in SEEDS]
-    words = {
-        reason(world, token)[0]
+    reasons = [
+        reason(world, token)
         for world in worlds
         for token in world.tokens.values()
         if token.status in LIVE_TOKEN
-    }
+    ]
+    words = {word for word, _, _ in reasons}
     assert words >= {"paused", "children", "unserved", "queued", "claimed", "outside", "timer"}
     assert any(list(failures(world)) for world in worlds)
 

@@ -253,7 +253,7 @@ def test_a_child_takes_along_what_is_captured_now_over_what_its_parent_has() -> 
             assert ambience.capture() == given
     assert warned[0] == (
         "its child takes along what it had itself: ContextVarPropagator('tenant') failed to capture: "
-        "TypeError: its value is no text but a int: give it encode"
+        "TypeError: its value is no text but an int: give it encode"
     )
     assert [said.partition(": ")[2] for said in warned[1:]] == [
         "'ambient' has at most 16384 bytes, names and values together",

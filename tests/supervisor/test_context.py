@@ -16,6 +16,7 @@ from stateous_supervisor.flow import Flow
 from stateous_supervisor.item_asks import Ask
 from stateous_supervisor.items import RunItems
 from stateous_supervisor.steps import Steps
+from stateous_supervisor.unawaited import Calls
 
 
 class remind(Event):  # noqa: N801 - as a contract names it
@@ -43,12 +44,18 @@ def ctx(written: Written) -> RunContext:
         memory={"page": 4},
         entered_by=Occurred("reviewed", {"approved": False}),
     )
-    steps = Steps(Flow(grant, supervisor="box"), awaited=False, send=no_control_plane, capture=dict)
+    steps = Steps(
+        Flow(grant, supervisor="box"),
+        awaited=False,
+        send=no_control_plane,
+        calls=Calls(),
+        capture=dict,
+    )
     return RunContext(
         grant,
         write=lambda kind, body: written.append((kind, json.loads(body))),
         steps=steps,
-        items=RunItems(no_state_log, awaited=False),
+        items=RunItems(no_state_log, awaited=False, calls=Calls()),
     )
 
 

@@ -13,7 +13,7 @@ import msgspec
 import pydantic
 import pytest
 
-from stateous import FlowFailed, ResponseFailed, ResponseTimeout
+from stateous import FlowFailed, Mistyped, ResponseFailed, ResponseTimeout
 from stateous.client.answers import Checkpointed, Grant, GrantFlow, GrantStep, Occurred
 from stateous.model.refusals import (
     AttemptOver,
@@ -27,7 +27,6 @@ from stateous_supervisor.flow import BadStep
 from stateous_supervisor.item_asks import Ask
 from stateous_supervisor.link import GaveUp
 from stateous_supervisor.routine import Routine
-from stateous_supervisor.typed import Mistyped
 from tests.supervisor.running import STATES, submitted
 
 Told = list[dict[str, Any]]

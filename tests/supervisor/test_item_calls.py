@@ -17,6 +17,7 @@ from stateous_supervisor import item_asks
 from stateous_supervisor.flow import Suspended
 from stateous_supervisor.item_asks import Ask, Listing, Row, read_answer, read_ask, write_answer
 from stateous_supervisor.items import RunItems
+from stateous_supervisor.unawaited import Calls
 
 UNTIL = datetime(2030, 1, 1, tzinfo=UTC)
 
@@ -54,7 +55,7 @@ def log() -> Log:
 
 @pytest.fixture
 def items(log: Log) -> RunItems:
-    return RunItems(log, awaited=False)
+    return RunItems(log, awaited=False, calls=Calls())
 
 
 # -- one, and several --------------------------------------------------------------------------------
@@ -315,7 +316,7 @@ def awaited(log: Log) -> RunItems:
         await asyncio.sleep(0)
         return log(ask)
 
-    return RunItems(ask, awaited=True)
+    return RunItems(ask, awaited=True, calls=Calls())
 
 
 async def test_an_async_def_routine_awaits_all_of_it(log: Log, awaited: RunItems) -> None:
@@ -339,8 +340,17 @@ async def test_an_async_def_routine_awaits_all_of_it(log: Log, awaited: RunItems
 
 
 async def test_an_answer_that_is_not_awaited_is_not_taken_for_true(awaited: RunItems) -> None:
-    with pytest.raises(TypeError, match="if await ctx"):
+    said = r"ctx.items.exists\('A'\) was not awaited: an async def routine writes await before it"
+    with pytest.raises(TypeError, match=said):
         bool(awaited.exists("A"))
+    with pytest.raises(TypeError, match=said):
+        awaited.exists("A")[0]
+    with pytest.raises(TypeError, match=r"ctx.items.list\(\) was not awaited"):
+        list(awaited.list())
+    with pytest.raises(
+        AttributeError, match=r"ctx.items.get\('A'\) was not awaited, and has no 'data'"
+    ):
+        awaited.get("A").data  # noqa: B018
 
 
 async def test_a_block_is_of_the_kind_that_its_routine_is(

@@ -14,14 +14,13 @@ from stateous import (
     ChildResult,
     Context,
     Event,
-    InvalidContext,
     InvalidTokenId,
     StateRef,
     Workflow,
     WorkflowRef,
     on_state,
 )
-from stateous.testing import Rehearsal, run_routine
+from stateous.testing import CannotTest, Rehearsal, run_routine
 
 
 class Asked(msgspec.Struct):
@@ -88,8 +87,17 @@ def test_a_child_may_fail(workflow: Any) -> None:
     assert done.context["found"] == ["failed", "no books"]
 
 
+@pytest.mark.parametrize("workflow", [None, order])
+def test_a_child_that_is_never_asked_for_cannot_be_given(workflow: Any) -> None:
+    said = "routine never came to the child 'audti', which the test gives: it came to 'audit'."
+    with pytest.raises(CannotTest, match=said):
+        alone(routine, workflow, children={"audit": None, "audti": None})
+
+
 def test_what_the_workflow_does_not_take_is_raised() -> None:
-    with pytest.raises(InvalidContext):
+    with pytest.raises(
+        CannotTest, match="that the child 'audit' ends with does not fit: 'order' is"
+    ):
         alone(routine, order, children={"audit": {"depth": "x"}})
 
     def wrong(ctx: Context) -> None:
@@ -163,6 +171,30 @@ def test_a_failed_child_fails_the_token() -> None:
     assert "step audit of task 1 faulted: the child 'T.ship.1.audit' failed" in " ".join(
         token.sentences
     )
+
+
+@pytest.mark.parametrize(
+    ("workflow", "given", "said"),
+    [
+        ("nope", {}, "ChildNotDeclared: the state 'ship' declares no child workflow 'nope'"),
+        ("audit", {"id": "T"}, "ChildIdTaken: the id 'T' is taken"),
+    ],
+)
+def test_a_child_that_no_retry_can_have_fails_for_good(
+    workflow: str, given: dict[str, Any], said: str
+) -> None:
+    @on_state(SHIP)
+    def asks(ctx: Context) -> Shipped:
+        ctx.child("audit", workflow, {"order": "x"}, **given)
+        return Shipped()
+
+    world = Rehearsal(order, routines=[asks], stubs={"audit/look": "fine"})
+    token = world.start("T")
+    world.run()
+    assert (token.status, token.children) == ("failed", [])
+    kinds = [entry.kind for entry in token.history]
+    assert kinds[-3:] == ["flow_failed", "task_failed", "failed"]
+    assert said in " ".join(token.sentences)
 
 
 def test_another_input_is_another_child() -> None:

@@ -16,7 +16,7 @@ from stateous import (
     ResponseNotAwaited,
     ResponseTimeout,
 )
-from stateous.testing import Rehearsal, run_routine, run_routine_async
+from stateous.testing import CannotTest, Rehearsal, run_routine, run_routine_async
 from tests.testing.orders import Order, events, orders, states
 
 Moment = Literal["before", "after"]
@@ -84,7 +84,7 @@ def test_a_response_may_not_come(workflow: Any, fault: type[Exception]) -> None:
 def test_steps_that_are_done_are_given(workflow: Any) -> None:
     work = Work()
     given: dict[str, Any] = {} if workflow is None else {"workflow": workflow}
-    steps = {"charge": 1, "old": None}
+    steps = {"charge": 1}
     context = {"title": "x"}
     done = run_routine(
         work.routine, state=states.draft, steps=steps, context=context,
@@ -94,11 +94,58 @@ def test_steps_that_are_done_are_given(workflow: Any) -> None:
     assert work.did == {"ask": 1, "print": 1}
 
 
+@pytest.mark.parametrize("workflow", [None, orders])
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"responses": {"lable": LABEL}}, "response 'lable', which the test gives: it came to 'charge'. It awaits the response 'label'."),
+        ({"responses": {"label": LABEL, "more": None}}, "response 'more', which the test gives: it came to 'charge', 'label', 'print'."),
+        ({"children": {"label": None}}, "child 'label', which the test gives: it came to 'charge'. It awaits the response 'label'."),
+        ({"steps": {"old": 1}}, "step 'old', which the test gives: it came to 'charge'. It awaits the response 'label'."),
+    ],
+)  # fmt: skip
+def test_what_is_never_asked_for_cannot_be_given(
+    workflow: Any, given: dict[str, Any], said: str
+) -> None:
+    more: dict[str, Any] = {} if workflow is None else {"workflow": workflow}
+    with pytest.raises(CannotTest) as raised:
+        run_routine(Work().routine, state=states.draft, context={"title": "x"}, **given, **more)
+    assert str(raised.value) == f"routine never came to the {said}"
+
+
+def test_what_a_routine_that_failed_never_asked_for_is_no_error() -> None:
+    def routine(ctx: Context) -> None:
+        ctx.step("charge", int, "x")
+        ctx.respond("label", print)
+
+    done = run_routine(routine, state=states.draft, responses={"label": LABEL})
+    assert (done.error or "").startswith("ValueError: invalid literal")
+
+
 async def test_a_routine_is_run_on_a_loop() -> None:
     done = await run_routine_async(
         Work().routine_on_a_loop, state=states.draft, responses={"label": LABEL}
     )
     assert done.event == events.submitted()
+
+
+def test_a_forgotten_await_fails_the_attempt() -> None:
+    work = Work()
+
+    async def routine(ctx: Context) -> events.submitted:
+        ctx.step("charge", work.do, "charge")  # pyright: ignore[reportUnusedCoroutine]
+        return events.submitted()
+
+    done = run_routine(routine, state=states.draft)
+    said = "called ctx.step('charge') and never awaited it"
+    assert done.event is None
+    assert done.error is not None
+    assert said in done.error
+    world = Rehearsal(orders, stubs={states.draft: routine, states.review: None})
+    token = world.start("A", {"title": "x"})
+    world.run()
+    assert [each for each in token.sentences if said in each]
+    assert (token.state, work.did) == ("mend", Counter())
 
 
 def test_what_is_no_json_is_said() -> None:
@@ -171,6 +218,27 @@ def test_a_handled_fault_is_the_same_in_the_run_that_goes_on() -> None:
     world.respond(token, "person", 5)
     world.run()
     assert (token.state, token.context["pages"], asked) == ("review", 5, ["machine", "person"])
+
+
+@pytest.mark.parametrize("step", ["refund", None])
+def test_a_fault_behind_which_a_step_was_done_is_the_same_after_a_crash(step: str | None) -> None:
+    did: list[str] = []
+
+    def routine(ctx: Context) -> events.submitted:
+        try:
+            ctx.respond("label", lambda _: did.append("asked"), timeout="2h")
+        except ResponseTimeout:
+            ctx.step("refund", did.append, "refunded")
+        return events.submitted()
+
+    world = Rehearsal(orders, stubs={states.draft: routine, states.review: None})
+    token = world.start("A", {"title": "x"})
+    world.run()
+    world.advance("2h")
+    world.crash_after(states.draft, step=step)
+    world.run()
+    assert (token.state, token.awaits, did) == ("review", None, ["asked", "refunded"])
+    assert "task_failed" in [entry.kind for entry in token.history]
 
 
 @pytest.mark.parametrize("step", ["charge", "label", "print", None])
