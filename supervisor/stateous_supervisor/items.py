@@ -9,11 +9,14 @@ from inspect import isawaitable, iscoroutine
 from types import TracebackType
 from typing import Any, Literal, NoReturn, Protocol, Self
 
+import msgspec
+
 from stateous.client.documents import NotJson
 from stateous.model.items import (
     Acquired,
     BadItem,
     ItemOutcome,
+    ItemRecord,
     ItemStatus,
     Named,
     NamedWithData,
@@ -77,9 +80,14 @@ class RunItems:
         return self.do(self._each("get", item, entity))
 
     def list(
-        self, entity: str | None = None, *, status: ItemStatus | None = None, limit: int = 100
+        self,
+        entity: str | None = None,
+        *,
+        status: ItemStatus | None = None,
+        limit: int = 100,
+        after: ItemRecord | None = None,
     ) -> Any:
-        return self.do(self._list(entity, status, limit))
+        return self.do(self._list(entity, status, limit, after))
 
     def once(self, item: str, entity: str = "") -> Once:
         return Once(self, item, entity)
@@ -109,8 +117,19 @@ class RunItems:
     def _acquire(self, item: object, entity: object, *, detail: bool) -> Course:
         rows, several = rows_of(item, entity)
         answers: list[Acquired] = yield from self._asked("acquire", rows)
+        if detail and any(each.data_left_out for each in answers):
+            answers = yield from self._with_data(rows, answers)
         told: list[Any] = answers if detail else [bool(each) for each in answers]
         return told if several else told[0]
+
+    def _with_data(self, rows: tuple[Row, ...], answers: list[Acquired]) -> Course:
+        """The answers with the data for which those of the state log had no room, unless it is gone meanwhile."""
+        pairs = zip(rows, answers, strict=True)
+        lacking = tuple(row for row, each in pairs if each.data_left_out)
+        records = iter((yield from self._asked("get", lacking)))
+        return [
+            each if not each.data_left_out else _completed(each, next(records)) for each in answers
+        ]
 
     def _asked(self, call: ItemCallName, rows: tuple[Row, ...]) -> Course:
         if call in ("set", "release", "upsert"):
@@ -122,8 +141,8 @@ class RunItems:
             answers += yield partial(self._ask, Ask(call, part))
         return answers
 
-    def _list(self, entity: object, status: object, limit: object) -> Course:
-        listing = listing_of(entity, status, limit)
+    def _list(self, entity: object, status: object, limit: object, after: object) -> Course:
+        listing = listing_of(entity, status, limit, after)
         return (yield partial(self._ask, Ask("list", listing=listing)))
 
     def _run(self, once: Once, call: Callable[[], Any]) -> Course:
@@ -137,6 +156,11 @@ class RunItems:
             raise
         yield from once.end(None)
         return once.result
+
+
+def _completed(told: Acquired, record: ItemRecord | None) -> Acquired:
+    data = None if record is None or record.status != told.status else record.data
+    return msgspec.structs.replace(told, data=data, data_left_out=False)
 
 
 class Once:

@@ -37,6 +37,7 @@ class NullLog:
         entity: str | None,  # noqa: ARG002
         status: ItemStatus | None,  # noqa: ARG002
         limit: int,  # noqa: ARG002
+        after: tuple[str, str] | None,  # noqa: ARG002
     ) -> Sequence[ItemRecord]:
         return ()
 
@@ -94,4 +95,5 @@ async def _listed(
     handler: StateLogHandler, context: StateLogContext, listing: Listing
 ) -> list[ItemRecord]:
     entity, status, limit = listing.entity, listing.status, listing.limit
-    return list(await handler.list(context, entity=entity, status=status, limit=limit))
+    after = listing.after
+    return list(await handler.list(context, entity=entity, status=status, limit=limit, after=after))

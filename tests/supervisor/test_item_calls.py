@@ -351,3 +351,34 @@ async def test_a_block_is_of_the_kind_that_its_routine_is(
     with pytest.raises(TypeError, match="a def routine writes: with"):
         async with items.once("A"):
             pass
+
+
+# -- what one answer has no room for -------------------------------------------------------------------
+
+
+def test_data_that_an_answer_left_out_is_asked_for(log: Log, items: RunItems) -> None:
+    log.answers["acquire"] = lambda row: Acquired(
+        outcome="done",
+        status="processed",
+        data=None if row.item in "BCD" else row.item,
+        data_left_out=row.item in "BCD",
+    )
+    records = {
+        "B": ItemRecord(item="B", data="B"),
+        "C": None,
+        "D": ItemRecord(item="D", status="expired"),
+    }
+    log.answers["get"] = lambda row: records[row.item]
+    told = items.acquire(["A", "B", "C", "D", "E"], detail=True)
+    assert [each.data for each in told] == ["A", "B", None, None, "E"]
+    assert not any(each.data_left_out for each in told)
+    assert [row.item for row in log.asked[-1].rows] == ["B", "C", "D"]
+    assert items.acquire(["A", "B"]) == [False, False]
+    assert log.asked[-1].call == "acquire"
+
+
+def test_a_list_goes_on_after_a_record(log: Log, items: RunItems) -> None:
+    items.list(after=ItemRecord(item="A", entity="invoice"))
+    assert log.asked[-1].listing.after == ("invoice", "A")
+    with pytest.raises(BadItem, match="a list goes on after a record"):
+        items.list(after="A")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
