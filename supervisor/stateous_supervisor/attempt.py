@@ -66,7 +66,8 @@ class Attempt:
         self.ambience = Ambience(routine.propagators, captured=grant.ambient, warn=warn)
         self._flow = Flow(grant, supervisor=name)
         self.steps = Steps(self._flow, awaited=routine.awaited, send=send)
-        items = RunItems(ask, awaited=routine.awaited)
+        keeps = grant.stateLog is not None
+        items = RunItems(ask, awaited=routine.awaited, keeps=keeps)
         self.context = RunContext(grant, write=write, steps=self.steps, items=items)
         self._name = name
 

@@ -45,10 +45,12 @@ class AskItems(Protocol):
 
 
 class RunItems:
-    """What it returns is to be awaited if the routine is `awaited`."""
+    """What it returns is to be awaited if the routine is `awaited`. `keeps`: the state has a state log."""
 
-    def __init__(self, ask: AskItems, *, awaited: bool) -> None:
+    def __init__(self, ask: AskItems, *, awaited: bool, keeps: bool = True) -> None:
         self.is_awaited = awaited
+        self.keeps = keeps
+        self.in_blocks: dict[tuple[str, str], object] = {}
         self._ask = ask
 
     def exists(self, item: Named, entity: str = "") -> Any:
@@ -202,11 +204,34 @@ class Once:
     def begin(self) -> Course:
         if not isinstance(self._item, str):  # pyright: ignore[reportUnnecessaryIsInstance] - a user's item
             raise BadItem("once and run are about one item, which a text names")
-        self._acquired = yield from self._items._acquire(self._item, self._entity, detail=True)  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
+        self._acquired = None
+        rows_of(self._item, self._entity)  # the name is right
+        if self._items.keeps:
+            # The lock is the attempt's, so the state log would give it to a second block of the attempt, too.
+            mark = object()
+            if self._items.in_blocks.setdefault((self._entity, self._item), mark) is not mark:
+                self._acquired = Acquired(outcome="busy")
+                return
+        try:
+            self._acquired = yield from self._items._acquire(self._item, self._entity, detail=True)  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
+        finally:
+            if not self._acquired:
+                self._leave()
 
     def end(self, problem: BaseException | None) -> Course:
         """Say what became of it. What is no Exception leaves the lock to the attempt, which ends or goes on later."""
-        if not self.acquired or not (problem is None or isinstance(problem, Exception)):
+        if not self.acquired:
+            return
+        try:
+            yield from self._end(problem)
+        finally:
+            self._leave()
+
+    def _leave(self) -> None:
+        self._items.in_blocks.pop((self._entity, self._item), None)
+
+    def _end(self, problem: BaseException | None) -> Course:
+        if not (problem is None or isinstance(problem, Exception)):
             return
         if problem is not None:
             with suppress(Exception):  # what the block raised goes on
