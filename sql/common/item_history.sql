@@ -1,7 +1,15 @@
--- Reads the last changes of an item, the last first, in the columns of an item. Zero rows: nothing is known of it.
-select i.scope, i.place, i.entity, i.item, i.status, cast(i.data as text) as data, i.reason, i.task, i.attempt, i.token, i.seq,
-       null as locked_until, i.at as changed_at, null as expires_at
-from item_changes i
-where i.scope = :scope and i.place = :place and i.entity = :entity and i.item = :item
-order by i.id desc
-limit :limit
+-- Reads the last changes of an item, the last first, in the columns of an item. Zero rows: nothing is known of it. Data
+-- beyond four million characters is left out.
+select scope, place, entity, item, status, case when size <= 4000000 then cast(data as text) end as data, reason, task,
+       attempt, token, seq, null as locked_until, at as changed_at, null as expires_at,
+       data is not null and size > 4000000 as left_out
+from (
+    select p.*, sum(length(cast(p.data as text))) over (order by p.id desc) as size
+    from (
+        select * from item_changes i
+        where i.scope = :scope and i.place = :place and i.entity = :entity and i.item = :item
+        order by i.id desc
+        limit :limit
+    ) p
+) m
+order by id desc

@@ -1,14 +1,22 @@
 -- As items_list, of the items that a token changed: found by its changes, and not by walking through all items.
-select i.scope, i.place, i.entity, i.item, i.status, i.data as data, i.reason, i.task, i.attempt, i.token, i.seq,
-       i.locked_until, i.changed_at, i.expires_at
-from (select distinct c.scope, c.place, c.entity, c.item from item_changes c where c.token = :token) d
-cross join items i on i.scope = d.scope and i.place = d.place and i.entity = d.entity and i.item = d.item
-where (cast(:scope as integer) is null or i.scope = cast(:scope as integer))
-    and (cast(:place as text) is null or i.place = cast(:place as text))
-    and (cast(:entity as text) is null or i.entity = cast(:entity as text))
-    and (cast(:item as text) is null or i.item = cast(:item as text))
-    and (cast(:status as text) is null or i.status = cast(:status as text))
-    and (i.scope, i.place, i.entity, i.item) > (:after_scope, :after_place, :after_entity, :after_item)
-    and i.status <> 'none'
-order by i.scope, i.place, i.entity, i.item
-limit :limit
+select scope, place, entity, item, status, case when size <= 4000000 then cast(data as text) end as data, reason, task,
+       attempt, token, seq, locked_until, changed_at, expires_at, data is not null and size > 4000000 as left_out
+from (
+    select p.*, sum(length(cast(p.data as text))) over (order by p.scope, p.place, p.entity, p.item) as size
+    from (
+        select i.scope, i.place, i.entity, i.item, i.status, i.data, i.reason, i.task, i.attempt, i.token, i.seq,
+               i.locked_until, i.changed_at, i.expires_at
+        from (select distinct c.scope, c.place, c.entity, c.item from item_changes c where c.token = :token) d
+        cross join items i on i.scope = d.scope and i.place = d.place and i.entity = d.entity and i.item = d.item
+        where (cast(:scope as integer) is null or i.scope = cast(:scope as integer))
+            and (cast(:place as text) is null or i.place = cast(:place as text))
+            and (cast(:entity as text) is null or i.entity = cast(:entity as text))
+            and (cast(:item as text) is null or i.item = cast(:item as text))
+            and (cast(:status as text) is null or i.status = cast(:status as text))
+            and (i.scope, i.place, i.entity, i.item) > (:after_scope, :after_place, :after_entity, :after_item)
+            and i.status <> 'none'
+        order by i.scope, i.place, i.entity, i.item
+        limit :limit
+    ) p
+) m
+order by scope, place, entity, item

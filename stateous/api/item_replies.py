@@ -11,6 +11,7 @@ from msgspec import UNSET, Raw, UnsetType
 
 from stateous.engine.answers import ItemsTold
 from stateous.engine.family import Item
+from stateous.engine.items import with_room
 from stateous.model.state_logs import SCOPE_NAMES
 
 
@@ -26,10 +27,11 @@ class ItemsExist(msgspec.Struct):
     items: list[ItemExists]
 
 
-class ToldItem(msgspec.Struct, omit_defaults=True):
+class ToldItem(msgspec.Struct, omit_defaults=True, rename="camel"):
     """What became of an item: the `outcome` of an acquire, else the `status` that it has now.
 
     `busy` comes with `until`, `done` with `status` and `data`, `acquired` with the `reason` that it failed with before.
+    `data_left_out`: there was no room for its data.
     """
 
     outcome: str | UnsetType = UNSET
@@ -37,6 +39,7 @@ class ToldItem(msgspec.Struct, omit_defaults=True):
     until: datetime | UnsetType = UNSET
     data: Any = UNSET
     reason: str | UnsetType = UNSET
+    data_left_out: bool = False
 
 
 class ToldItems(msgspec.Struct):
@@ -69,6 +72,15 @@ class StoredItems(msgspec.Struct, omit_defaults=True):
 
     items: list[StoredItem]
     next: str | UnsetType = UNSET
+
+
+class FoundItems(msgspec.Struct):
+    """What counts of the items, in the order in which they were asked; null where nothing is known.
+
+    It ends with the last one that there was room for: ask for the rest again.
+    """
+
+    items: list[StoredItem | None]
 
 
 class ItemChange(msgspec.Struct):
@@ -104,6 +116,7 @@ def told_shown(told: ItemsTold) -> ToldItems:
                 UNSET if each.until is None else each.until,
                 UNSET if each.data is None else Raw(each.data.encode()),
                 UNSET if each.reason is None else each.reason,
+                each.left_out,
             )
             for each in told.items
         ]
@@ -112,27 +125,34 @@ def told_shown(told: ItemsTold) -> ToldItems:
 
 def items_shown(items: Sequence[Item], *, limit: int) -> StoredItems:
     """A page of a listing."""
-    shown = [
-        StoredItem(
-            scope=SCOPE_NAMES[item.scope],
-            place=item.place,
-            entity=item.entity,
-            item=item.item,
-            status=item.status,
-            data=_json(item.data),
-            reason=item.reason,
-            token=item.token,
-            seq=item.seq,
-            task=item.task,
-            attempt=item.attempt,
-            locked_until=item.locked_until,
-            changed_at=item.changed_at,
-            expires_at=item.expires_at,
-        )
-        for item in items
-    ]
-    is_full = len(items) == limit
-    return StoredItems(shown, msgspec.json.encode(items[-1].key).decode() if is_full else UNSET)
+    kept = with_room(items)
+    shown = [_stored(item) for item in kept]
+    is_full = len(items) == limit or len(kept) < len(items)
+    return StoredItems(shown, msgspec.json.encode(kept[-1].key).decode() if is_full else UNSET)
+
+
+def found_shown(items: Iterable[Item | None]) -> FoundItems:
+    """What counts of items."""
+    return FoundItems([None if item is None else _stored(item) for item in items])
+
+
+def _stored(item: Item) -> StoredItem:
+    return StoredItem(
+        scope=SCOPE_NAMES[item.scope],
+        place=item.place,
+        entity=item.entity,
+        item=item.item,
+        status=item.status,
+        data=_json(item.data),
+        reason=item.reason,
+        token=item.token,
+        seq=item.seq,
+        task=item.task,
+        attempt=item.attempt,
+        locked_until=item.locked_until,
+        changed_at=item.changed_at,
+        expires_at=item.expires_at,
+    )
 
 
 def history_shown(changes: Iterable[Item]) -> ItemChanges:

@@ -13,6 +13,7 @@ from stateous.api import operations
 from stateous.api.bodies import body_of
 from stateous.api.item_replies import (
     exists_shown,
+    found_shown,
     history_shown,
     items_shown,
 )
@@ -38,6 +39,15 @@ async def items_exist(request: Asked) -> ASGIApp:
     sent = items(await body_of(request), "exists")
     asked = [(each.entity, each.item) for each in sent]
     return reply(exists_shown(await plane_of(request).items.exist(task, asked)))
+
+
+@post("/tasks/{task:str}/items/get", operation_class=operations.ITEMS_GET)
+@answering
+async def items_get(request: Asked) -> ASGIApp:
+    task = task_id(request.scope["path_params"]["task"])
+    sent = items(await body_of(request), "exists")
+    asked = [(each.entity, each.item) for each in sent]
+    return reply(found_shown(await plane_of(request).items.get(task, asked)))
 
 
 async def _call(request: Asked, call: ItemCall) -> ASGIApp:
@@ -138,6 +148,7 @@ def _after(cursor: str | None) -> tuple[int, str, str, str] | None:
 
 ROUTES = [
     items_exist,
+    items_get,
     items_acquire,
     items_set,
     items_release,

@@ -8,7 +8,7 @@ from litestar.openapi.spec import OpenAPIType, Schema
 
 from stateous.api import shapes
 from stateous.api.document import Told, described, in_path, many, one, one_of, parameter
-from stateous.api.item_replies import ItemChanges, ItemsExist, StoredItems, ToldItems
+from stateous.api.item_replies import FoundItems, ItemChanges, ItemsExist, StoredItems, ToldItems
 from stateous.api.replies import (
     Clock,
     Duplicate,
@@ -355,6 +355,14 @@ ITEMS_EXIST: Final = described(
     parameters=[_TASK],
     body=shapes.ItemsAskedBody,
     answers={200: Told("Whether each of them exists, in their order.", one(ItemsExist))},
+    refusals=(*_BODY, *_OF_TASK, InvalidArgument, NoStateLog, *_DATABASE),
+)
+ITEMS_GET: Final = described(
+    "items_get",
+    "Tell what counts of business items",
+    parameters=[_TASK],
+    body=shapes.ItemsAskedBody,
+    answers={200: Told("What counts of each, null for nothing, in their order.", one(FoundItems))},
     refusals=(*_BODY, *_OF_TASK, InvalidArgument, NoStateLog, *_DATABASE),
 )
 ITEMS_ACQUIRE: Final = described(

@@ -122,6 +122,10 @@ class StateLogs(Protocol):
         """Which of a task's items exist, each an entity and a name."""
         ...
 
+    async def get(self, task: int, asked: Sequence[tuple[str, str]]) -> list[Item | None]:
+        """What counts of a task's items: of the first of them, if there is no room for all."""
+        ...
+
     async def list(self, asked: ItemsAsked) -> list[Item]:
         """Items by their keys."""
         ...

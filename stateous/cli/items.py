@@ -64,7 +64,7 @@ def list_(
     for item in found.items:
         typer.echo(_line(item))
     if found.next is not None:
-        typer.echo(f"only the first {limit} are shown: there may be more", err=True)
+        typer.echo(f"only the first {len(found.items)} are shown: there may be more", err=True)
 
 
 @app.command()

@@ -148,11 +148,12 @@ class GrantLog(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     app: str = ""
 
 
-class ItemTold(msgspec.Struct, frozen=True, kw_only=True):
+class ItemTold(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """What became of an item of a call.
 
     After acquiring, `outcome` is `acquired` (with the `reason` that it failed with before, if it did), `busy` (`until`
-    then), or `done` with its `status` and `data`. Other calls tell the `status` that it has now.
+    then), or `done` with its `status` and `data`. Other calls tell the `status` that it has now. `data_left_out`: the
+    answer had no room for its data.
     """
 
     outcome: Literal["acquired", "busy", "done"] | None = None
@@ -160,6 +161,7 @@ class ItemTold(msgspec.Struct, frozen=True, kw_only=True):
     until: datetime | None = None
     data: Any = None
     reason: str | None = None
+    data_left_out: bool = False
 
 
 class StoredItem(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -243,3 +245,33 @@ class MessageResult(msgspec.Struct, frozen=True, kw_only=True):
     code: str | None = None
     error: str | None = None
     token: Token | None = None
+
+
+class ItemExists(msgspec.Struct, frozen=True):
+    """Whether an item is done, or skipped."""
+
+    exists: bool
+
+
+class ItemsExist(msgspec.Struct, frozen=True):
+    """What is answered when it is asked which items exist."""
+
+    items: tuple[ItemExists, ...]
+
+
+class ItemsFound(msgspec.Struct, frozen=True):
+    """What counts of items, of the first of them."""
+
+    items: tuple[StoredItem | None, ...]
+
+
+class ItemsTold(msgspec.Struct, frozen=True):
+    """What became of the items of a call."""
+
+    items: tuple[ItemTold, ...]
+
+
+class ItemChanges(msgspec.Struct, frozen=True):
+    """The history of an item."""
+
+    changes: tuple[ItemChange, ...]

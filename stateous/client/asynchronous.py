@@ -25,6 +25,7 @@ from stateous.client.answers import (
     ItemTold,
     Responded,
     StartedToken,
+    StoredItem,
     StoredItems,
     Token,
 )
@@ -123,6 +124,12 @@ class AsyncClient:
     async def items_exist(self, task: int, items: Iterable[Mapping[str, Any]]) -> tuple[bool, ...]:
         """Which business items, each `{item, entity?}`, exist: nobody works on them again."""
         return await self.send(calls.items_exist(task, items))
+
+    async def items_found(
+        self, task: int, items: Iterable[Mapping[str, Any]]
+    ) -> tuple[StoredItem | None, ...]:
+        """What counts of business items, each `{item, entity?}`; of the first of them only, if an answer cannot hold all."""
+        return await self.send(calls.items_found(task, items))
 
     async def items(
         self,

@@ -29,6 +29,7 @@ from stateous.client.answers import (
     ItemTold,
     Responded,
     StartedToken,
+    StoredItem,
     StoredItems,
     Token,
 )
@@ -132,6 +133,12 @@ class Client:
     def items_exist(self, task: int, items: Iterable[Mapping[str, Any]]) -> tuple[bool, ...]:
         """Which business items, each `{item, entity?}`, exist: nobody works on them again."""
         return self.send(calls.items_exist(task, items))
+
+    def items_found(
+        self, task: int, items: Iterable[Mapping[str, Any]]
+    ) -> tuple[StoredItem | None, ...]:
+        """What counts of business items, each `{item, entity?}`; of the first of them only, if an answer cannot hold all."""
+        return self.send(calls.items_found(task, items))
 
     def items(
         self,

@@ -27,12 +27,17 @@ from stateous.client.answers import (
     Grant,
     Health,
     ItemChange,
+    ItemChanges,
+    ItemsExist,
+    ItemsFound,
+    ItemsTold,
     ItemTold,
     Lost,
     MessageResult,
     Released,
     Responded,
     StartedToken,
+    StoredItem,
     StoredItems,
     Token,
 )
@@ -196,6 +201,17 @@ def items_exist(task: int, items: Iterable[Document]) -> Call[tuple[bool, ...]]:
 def items_exist_as_written(task: int, body: bytes) -> Call[tuple[bool, ...]]:
     path = f"/tasks/{task}/items/exists"
     return Call(method="POST", path=path, body=body, read=_exist, repeatable=True)
+
+
+def items_found(task: int, items: Iterable[Document]) -> Call[tuple[StoredItem | None, ...]]:
+    """Ask what counts of items, each `{item, entity?}`. The answer may be of the first of them only, of one at least."""
+    return items_found_as_written(task, write_body({"items": list(items)}))
+
+
+def items_found_as_written(task: int, body: bytes) -> Call[tuple[StoredItem | None, ...]]:
+    """As `items_found`, with a body that is written already."""
+    path = f"/tasks/{task}/items/get"
+    return Call(method="POST", path=path, body=body, read=_found, repeatable=True)
 
 
 def items(
@@ -447,31 +463,19 @@ def _fired(status: int, body: bytes) -> FiredToken:
 
 
 def _exist(status: int, body: bytes) -> tuple[bool, ...]:
-    return tuple(each.exists for each in _reads(_ItemsExist)(status, body).items)
+    return tuple(each.exists for each in _reads(ItemsExist)(status, body).items)
+
+
+def _found(status: int, body: bytes) -> tuple[StoredItem | None, ...]:
+    return _reads(ItemsFound)(status, body).items
 
 
 def _told(status: int, body: bytes) -> tuple[ItemTold, ...]:
-    return _reads(_ItemsTold)(status, body).items
+    return _reads(ItemsTold)(status, body).items
 
 
 def _changes(status: int, body: bytes) -> tuple[ItemChange, ...]:
-    return _reads(_ItemChanges)(status, body).changes
-
-
-class _ItemExists(msgspec.Struct):
-    exists: bool
-
-
-class _ItemsExist(msgspec.Struct):
-    items: tuple[_ItemExists, ...]
-
-
-class _ItemsTold(msgspec.Struct):
-    items: tuple[ItemTold, ...]
-
-
-class _ItemChanges(msgspec.Struct):
-    changes: tuple[ItemChange, ...]
+    return _reads(ItemChanges)(status, body).changes
 
 
 class _Grants(msgspec.Struct):

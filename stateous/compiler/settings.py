@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
@@ -82,9 +83,33 @@ def _state_log_sentences(state: WorkflowState, place: str) -> Iterator[str]:
         yield f"the state log of {place}: {problem}"
         return
     try:
+        foreign = _foreign_to_json(dict(log.options))
         msgspec.json.encode(dict(log.options))
     except (TypeError, ValueError, RecursionError) as error:
         yield f"the options of the state log of {place} are no JSON: {error}"
+        return
+    if foreign is not None:
+        yield f"the options of the state log of {place} are no JSON: {foreign} is none"
+
+
+def _foreign_to_json(value: object) -> str | None:
+    """What in it is written as something else, such as null for an infinite number; None: nothing is."""
+    match value:
+        case None | bool() | int() | str():
+            return None
+        case float():
+            return None if math.isfinite(value) else shown(value)
+        case list() | tuple():
+            parts = list(cast("Sequence[object]", value))
+        case dict():
+            named = cast("dict[object, object]", value)
+            odd = next((name for name in named if not isinstance(name, str)), None)
+            if odd is not None:
+                return f"the name {shown(odd)}"
+            parts = list(named.values())
+        case _:
+            return shown(value)
+    return next((found for part in parts if (found := _foreign_to_json(part)) is not None), None)
 
 
 def _input_sentences(state: WorkflowState, place: str) -> Iterator[str]:

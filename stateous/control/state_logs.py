@@ -10,7 +10,7 @@ from stateous.control.lane import TokenLane
 from stateous.engine.answers import Grant, ItemsTold
 from stateous.engine.commands import ExpireItems, ItemAsked, ItemCall, Items, ResetItem
 from stateous.engine.family import Item, ItemKey
-from stateous.engine.items import Place, does_exist, kept_log, place_of
+from stateous.engine.items import Place, does_exist, kept_log, place_of, with_room
 from stateous.engine.rules import Rules
 from stateous.model.refusals import TaskNotFound
 from stateous.model.state_logs import SCOPES
@@ -77,13 +77,25 @@ class StateLogs:
         now = self._clock()
         return [key in found and does_exist(found[key], now) for key in keys]
 
+    async def get(self, task: int, asked: Sequence[tuple[str, str]]) -> list[Item | None]:
+        """What counts of these items, each an entity and a name: of the first of them, if there is no room for all.
+
+        Raises TaskNotFound, NoStateLog.
+        """
+        scope, place = await self._log_of(task)
+        keys = [(scope, place, entity, item) for entity, item in asked]
+        found = {item.key: item for item in await self._store.items_read(keys)}
+        return with_room([found.get(key) for key in keys])
+
     async def list(self, asked: ItemsAsked) -> list[Item]:
         """Items by their keys."""
         return await self._store.items_list(asked)
 
     async def history(self, key: ItemKey) -> list[Item]:
-        """All that became of an item, the first first; empty when nothing is known of it."""
-        return await self._store.item_history(key)
+        """What became of an item last, the first first; empty when nothing is known of it."""
+        changes = await self._store.item_history(key)
+        # They are read from the last on: before one whose data had no room, nothing has any.
+        return with_room(changes[::-1])[::-1]
 
     async def reset(self, key: ItemKey) -> None:
         """End the item's lock, whoever has it. Raises ItemNotFound, ItemMoveNotAllowed."""

@@ -46,7 +46,7 @@ class Responded(msgspec.Struct, frozen=True):
 
 
 class ItemTold(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What became of one item of a call. `data` is a JSON text.
+    """What became of one item of a call. `data` is a JSON text; `left_out`: there was no room for it.
 
     `outcome` is that of an acquire: `acquired` (with the reason that it failed with before, if it did), `busy` until
     then, or `done` with its status. Other calls are answered with the status that the item has now.
@@ -57,6 +57,7 @@ class ItemTold(msgspec.Struct, frozen=True, omit_defaults=True):
     until: datetime | None = None
     data: str | None = None
     reason: str | None = None
+    left_out: bool = False
 
 
 class ItemsTold(msgspec.Struct, frozen=True):

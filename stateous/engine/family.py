@@ -236,7 +236,8 @@ class Item(msgspec.Struct, frozen=True, kw_only=True):
 
     `data` is a JSON text, kept as it was sent. `task`, `attempt` and `token` tell who changed it last, `seq` is the
     number of the ledger entry that says so, None: the change has none. `locked_until` is there while it is
-    processed, `expires_at` when what became of it is forgotten some day.
+    processed, `expires_at` when what became of it is forgotten some day. `left_out`: it has data that was not read, since
+    there was no room for it.
     """
 
     scope: int
@@ -253,6 +254,7 @@ class Item(msgspec.Struct, frozen=True, kw_only=True):
     locked_until: datetime | None = None
     changed_at: datetime
     expires_at: datetime | None = None
+    left_out: bool = False
 
     @property
     def key(self) -> ItemKey:

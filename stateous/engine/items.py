@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Final
+from itertools import takewhile
+from typing import Final, TypeVar
 
 import msgspec
 
@@ -18,6 +19,8 @@ from stateous.engine.lifecycles import DONE_ITEM, ITEM, LIVE_TOKEN
 from stateous.engine.rules import Rules
 from stateous.model.refusals import ItemBusy, ItemMoveNotAllowed, ItemNotFound, NoStateLog
 from stateous.model.state_logs import SCOPES, StateLog
+
+Kept = TypeVar("Kept", Item, Item | None)
 
 RAN_OUT: Final = "the lock ran out"
 ATTEMPT_ENDED: Final = "the attempt ended"
@@ -151,7 +154,9 @@ class _Calling:
 
     def _acquire(self, item: Item, asked: ItemAsked) -> ItemTold:
         if item.status in DONE_ITEM:
-            return ItemTold("done", item.status, data=item.data, reason=item.reason)
+            return ItemTold(
+                "done", item.status, data=item.data, reason=item.reason, left_out=item.left_out
+            )
         if item.status == "processing" and item.task != self._task.id:
             return ItemTold("busy", until=item.locked_until)
         if item.status == "processing" and item.attempt == self._task.attempt:
@@ -166,10 +171,15 @@ class _Calling:
         if item.status == "processing":
             self._check_own(item)
         elif item.status == "processed":
-            if self._was_ours(item) and item.data == asked.data:
+            if self._was_ours(item) and _has_data(item, asked.data):
                 return ItemTold(status="processed")
             gone = msgspec.structs.replace(
-                item, status="superseded", data=None, reason=None, changed_at=self._at
+                item,
+                status="superseded",
+                data=None,
+                reason=None,
+                changed_at=self._at,
+                left_out=False,
             )
             self._draft.write_item(self._by_us(gone, None))
             item = gone
@@ -184,7 +194,7 @@ class _Calling:
         elif (
             item.status == asked.status
             and self._was_ours(item)
-            and (item.status == "failed" or item.data == asked.data)
+            and (item.status == "failed" or _has_data(item, asked.data))
         ):
             return ItemTold(status=item.status)
         if item.status != "processing" and asked.status != "skipped":
@@ -269,9 +279,19 @@ def does_exist(item: Item, now: datetime) -> bool:
     return item.status in DONE_ITEM and (item.expires_at is None or item.expires_at > now)
 
 
+def with_room(items: Sequence[Kept]) -> list[Kept]:
+    """The first of them: those before one whose data had no room."""
+    return list(takewhile(lambda item: item is None or not item.left_out, items))
+
+
 def is_over(item: Item, at: datetime) -> bool:
     """Whether the time of its lock is over; a lock that ends exactly now is not."""
     return item.locked_until is not None and item.locked_until < at
+
+
+def _has_data(item: Item, data: str | None) -> bool:
+    """Whether this is its data. What had no room is more than a call can hold, so it is no repeat."""
+    return item.data == data and not item.left_out
 
 
 def _failed(
@@ -304,6 +324,7 @@ def expired(item: Item, *, at: datetime) -> Item:
         seq=None,
         changed_at=at,
         expires_at=None,
+        left_out=False,
     )
 
 

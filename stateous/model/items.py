@@ -39,7 +39,8 @@ class Acquired(msgspec.Struct, frozen=True, kw_only=True):
     """What became of an `acquire`; it is true when the item is ours to work on.
 
     `busy` has `until`: when the other's lock ends. `done` has the `status`, processed or skipped, and the `data`.
-    An `acquired` item that failed before has the `reason`.
+    An `acquired` item that failed before has the `reason`. A handler whose answer would be too large can leave the `data`
+    out and say so: then `get` is asked for it.
     """
 
     outcome: ItemOutcome
@@ -47,6 +48,7 @@ class Acquired(msgspec.Struct, frozen=True, kw_only=True):
     status: ItemStatus | None = None
     data: Any = None
     reason: str | None = None
+    data_left_out: bool = False
 
     def __bool__(self) -> bool:
         return self.outcome == "acquired"
@@ -161,9 +163,14 @@ class Items(Protocol):
         ...
 
     def list(
-        self, entity: str | None = None, *, status: ItemStatus | None = None, limit: int = 100
+        self,
+        entity: str | None = None,
+        *,
+        status: ItemStatus | None = None,
+        limit: int = 100,
+        after: ItemRecord | None = None,
     ) -> Any:
-        """The ItemRecords of this state log, by entity and item."""
+        """The first ItemRecords of this state log, at most 1,000, by entity and item; those that come `after` this one."""
         ...
 
     def once(self, item: str, entity: str = "") -> OnceItem:

@@ -93,8 +93,9 @@ class StateLogHandler(Protocol):
         entity: str | None,
         status: ItemStatus | None,
         limit: int,
+        after: tuple[str, str] | None,
     ) -> Sequence[ItemRecord]:
-        """The first records of the context's scope and place, by entity and item."""
+        """The first records of the context's scope and place, by entity and item, after this entity and item."""
         ...
 
 

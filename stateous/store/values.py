@@ -199,7 +199,7 @@ def shown_of(row: Row) -> FlowRead:
 
 
 def item_of(row: Row) -> Item:
-    """The item in a row of 14 columns; what only keeps its place has no status yet."""
+    """The item in a row of 15 columns; what only keeps its place has no status yet."""
     return Item(
         scope=row[0],
         place=row[1],
@@ -215,6 +215,7 @@ def item_of(row: Row) -> Item:
         locked_until=_time_or_none(row[11]),
         changed_at=time_value(row[12]),
         expires_at=_time_or_none(row[13]),
+        left_out=bool(row[14]),
     )
 
 

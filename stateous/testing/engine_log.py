@@ -93,13 +93,15 @@ class EngineLog:
         entity: str | None,
         status: ItemStatus | None,
         limit: int,
+        after: tuple[str, str] | None,
     ) -> list[ItemRecord]:
         found = [
             _record(item)
-            for (scope, place, of, _), item in sorted(self._rows.items.items())
+            for (scope, place, of, name), item in sorted(self._rows.items.items())
             if (scope, place) == (context.scope_id, context.place)
             and entity in (None, of)
             and status in (None, item.status)
+            and (after is None or (of, name) > after)
         ]
         return found[:limit]
 

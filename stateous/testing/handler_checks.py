@@ -383,10 +383,17 @@ async def a_list_is_in_order_and_of_its_place(trial: StateLogTrial) -> None:
     await far.upsert("X")
 
     async def listed(**asked: Any) -> list[str]:
-        given: dict[str, Any] = {"entity": None, "status": None, "limit": 100, **asked}
+        given: dict[str, Any] = {
+            "entity": None,
+            "status": None,
+            "limit": 100,
+            "after": None,
+            **asked,
+        }
         return [each.item for each in await trial.handler.list(one.context, **given)]
 
     _is(await listed(), ["C", "A", "B", "D"], "the list of a place")
     _is(await listed(entity="invoice"), ["A", "B", "D"], "the list of an entity")
     _is(await listed(status="processing"), ["D"], "the list of a status")
     _is(await listed(limit=2), ["C", "A"], "a list of two")
+    _is(await listed(after=("invoice", "A")), ["B", "D"], "a list after the second item")

@@ -83,11 +83,13 @@ class MemoryStateLog:
         entity: str | None,
         status: ItemStatus | None,
         limit: int,
+        after: tuple[str, str] | None,
     ) -> list[ItemRecord]:
         calls = [
             ItemCall(context=context, item=item, entity=of)
             for scope, place, of, item in sorted(self._kept)
             if (scope, place) == (context.scope_id, context.place) and entity in (None, of)
+            if after is None or (of, item) > after
         ]
         found = [self._current(call).record for call in calls]
         return [each for each in found if status in (None, each.status)][:limit]

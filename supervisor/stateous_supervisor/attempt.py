@@ -74,7 +74,9 @@ class Attempt:
             calls=self._calls,
             capture=self.ambience.capture,
         )
-        items = RunItems(ask, awaited=routine.awaited, calls=self._calls)
+        items = RunItems(
+            ask, awaited=routine.awaited, calls=self._calls, keeps=grant.stateLog is not None
+        )
         self.context = RunContext(grant, write=write, steps=self.steps, items=items)
         self._name = name
 

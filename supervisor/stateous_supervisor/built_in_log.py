@@ -8,7 +8,13 @@ from typing import Any, Final, Protocol, TypeVar, cast
 import msgspec
 
 from stateous.client.answers import ItemTold, StoredItem
-from stateous.client.calls import Call, items_as_written, items_exist_as_written, stored_items
+from stateous.client.calls import (
+    Call,
+    items_as_written,
+    items_exist_as_written,
+    items_found_as_written,
+    stored_items,
+)
 from stateous.client.calls import ItemCall as Name
 from stateous.model.items import Acquired, ItemRecord, ItemStatus
 from stateous.model.state_log_handlers import ItemCall, StateLogContext
@@ -49,9 +55,11 @@ class BuiltInLog:
 
     async def get(self, calls: Sequence[ItemCall], /) -> list[ItemRecord | None]:
         found: list[ItemRecord | None] = []
-        for call in calls:
-            listed = await self._list(call.context, entity=call.entity, item=call.item, limit=1)
-            found.append(listed[0] if listed else None)
+        while len(found) < len(calls):
+            # An answer is of the first of them, as many as it has room for.
+            body = _encode({"items": [_named(call) for call in calls[len(found) :]]})
+            told = await self._send(items_found_as_written(calls[0].context.task, body))
+            found += [None if each is None else _record(each) for each in told]
         return found
 
     async def list(
@@ -62,12 +70,31 @@ class BuiltInLog:
         entity: str | None,
         status: ItemStatus | None,
         limit: int,
+        after: tuple[str, str] | None,
     ) -> list[ItemRecord]:
-        return await self._list(context, entity=entity, status=status, limit=limit)
-
-    async def _list(self, context: StateLogContext, **asked: object) -> list[ItemRecord]:
-        query = {"scope": context.scope, "place": context.place, **asked}
-        return [_record(each) for each in (await self._send(stored_items(query))).items]
+        found: list[ItemRecord] = []
+        next_: str | None = None
+        if after is not None:
+            next_ = _encode((context.scope_id, context.place, *after)).decode()
+        while len(found) < limit:
+            # A page may be shorter than was asked.
+            page = await self._send(
+                stored_items(
+                    {
+                        "scope": context.scope,
+                        "place": context.place,
+                        "entity": entity,
+                        "status": status,
+                        "limit": limit - len(found),
+                        "after": next_,
+                    }
+                )
+            )
+            found += [_record(each) for each in page.items]
+            next_ = page.next
+            if next_ is None:
+                break
+        return found
 
     async def _do(
         self,
@@ -109,6 +136,7 @@ def _acquired(told: ItemTold) -> Acquired:
         status=cast("ItemStatus | None", told.status),
         data=told.data,
         reason=told.reason,
+        data_left_out=told.data_left_out,
     )
 
 

@@ -48,6 +48,7 @@ class Listing(msgspec.Struct, frozen=True, omit_defaults=True):
     entity: str | None = None
     status: ItemStatus | None = None
     limit: int = 100
+    after: tuple[str, str] | None = None
 
 
 class Ask(msgspec.Struct, frozen=True):
@@ -155,15 +156,24 @@ def parts_of(rows: Iterable[Row]) -> Iterator[tuple[Row, ...]]:
         yield tuple(part)
 
 
-def listing_of(entity: object, status: object, limit: object) -> Listing:
+def listing_of(entity: object, status: object, limit: object, after: object) -> Listing:
     """Raises BadItem."""
+    if after is not None and not isinstance(after, ItemRecord):
+        raise BadItem("a list goes on after a record, the last one of the list before")
     if entity is not None and entity != "":
         _check_text(entity, "an entity")
     if not isinstance(limit, int) or not 1 <= limit <= 1000:
         raise BadItem("the limit of a list is a whole number from 1 to 1000")
     try:
         return msgspec.convert(
-            {"entity": entity, "status": status, "limit": limit}, Listing, strict=True
+            {
+                "entity": entity,
+                "status": status,
+                "limit": limit,
+                "after": None if after is None else (after.entity, after.item),
+            },
+            Listing,
+            strict=True,
         )
     except msgspec.ValidationError:
         raise BadItem(f"no item has the status {status!r:.80}") from None

@@ -13,7 +13,7 @@ from stateous.model.refusals import AttemptOver, TaskNotFound, TaskNotHeld
 from stateous.model.state_log_handlers import StateLogHandler
 from stateous.model.state_logs import BUILT_IN
 from stateous_supervisor.built_in_log import BuiltInLog
-from stateous_supervisor.item_asks import Ask, HandlerFailed, Row
+from stateous_supervisor.item_asks import Ask, HandlerFailed, Row, parts_of
 from stateous_supervisor.link import Link
 from stateous_supervisor.log_answers import NullLog, asked_of, context_of
 from stateous_supervisor.mailbox import AttemptEnded
@@ -97,8 +97,10 @@ class ItemDesk:
         """End the locks that the attempt has left open. Raises what the handler raises."""
         rows = tuple(Row(item, entity, reason=ENDED) for entity, item in self._open)
         self._open.clear()
-        if rows and self._handler is not None:
-            await asked_of(self._handler, self._context, Ask("release", rows), name=self._name)
+        for part in parts_of(rows):
+            if self._handler is not None:
+                ask = Ask("release", part)
+                await asked_of(self._handler, self._context, ask, name=self._name)
 
     async def _send(self, call: Call[Answered], /) -> Answered:
         return await self._link.ask(call, until=self._closed)

@@ -9,11 +9,14 @@ from inspect import isawaitable, iscoroutine
 from types import TracebackType
 from typing import Any, Literal, Protocol, Self
 
+import msgspec
+
 from stateous.client.documents import NotJson
 from stateous.model.items import (
     Acquired,
     BadItem,
     ItemOutcome,
+    ItemRecord,
     ItemStatus,
     Named,
     NamedWithData,
@@ -43,10 +46,12 @@ class AskItems(Protocol):
 
 
 class RunItems:
-    """What it returns is one of the `calls` of the attempt if the routine is `awaited`."""
+    """What it returns is one of the `calls` of the attempt if the routine is `awaited`. `keeps`: the state has a state log."""
 
-    def __init__(self, ask: AskItems, *, awaited: bool, calls: Calls) -> None:
+    def __init__(self, ask: AskItems, *, awaited: bool, calls: Calls, keeps: bool = True) -> None:
         self.is_awaited = awaited
+        self.keeps = keeps
+        self.in_blocks: dict[tuple[str, str], object] = {}
         self._calls = calls
         self._ask = ask
 
@@ -81,9 +86,14 @@ class RunItems:
         return self.do("get", item, self._each("get", item, entity))
 
     def list(
-        self, entity: str | None = None, *, status: ItemStatus | None = None, limit: int = 100
+        self,
+        entity: str | None = None,
+        *,
+        status: ItemStatus | None = None,
+        limit: int = 100,
+        after: ItemRecord | None = None,
     ) -> Any:
-        return self.do("list", None, self._list(entity, status, limit))
+        return self.do("list", None, self._list(entity, status, limit, after))
 
     def once(self, item: str, entity: str = "") -> Once:
         return Once(self, item, entity)
@@ -116,8 +126,19 @@ class RunItems:
     def _acquire(self, item: object, entity: object, *, detail: bool) -> Course:
         rows, several = rows_of(item, entity)
         answers: list[Acquired] = yield from self._asked("acquire", rows)
+        if detail and any(each.data_left_out for each in answers):
+            answers = yield from self._with_data(rows, answers)
         told: list[Any] = answers if detail else [bool(each) for each in answers]
         return told if several else told[0]
+
+    def _with_data(self, rows: tuple[Row, ...], answers: list[Acquired]) -> Course:
+        """The answers with the data for which those of the state log had no room, unless it is gone meanwhile."""
+        pairs = zip(rows, answers, strict=True)
+        lacking = tuple(row for row, each in pairs if each.data_left_out)
+        records = iter((yield from self._asked("get", lacking)))
+        return [
+            each if not each.data_left_out else _completed(each, next(records)) for each in answers
+        ]
 
     def _asked(self, call: ItemCallName, rows: tuple[Row, ...]) -> Course:
         if call in ("set", "release", "upsert"):
@@ -129,8 +150,8 @@ class RunItems:
             answers += yield partial(self._ask, Ask(call, part))
         return answers
 
-    def _list(self, entity: object, status: object, limit: object) -> Course:
-        listing = listing_of(entity, status, limit)
+    def _list(self, entity: object, status: object, limit: object, after: object) -> Course:
+        listing = listing_of(entity, status, limit, after)
         return (yield partial(self._ask, Ask("list", listing=listing)))
 
     def _run(self, once: Once, call: Callable[[], Any]) -> Course:
@@ -144,6 +165,11 @@ class RunItems:
             raise
         yield from once.end(None)
         return once.result
+
+
+def _completed(told: Acquired, record: ItemRecord | None) -> Acquired:
+    data = None if record is None or record.status != told.status else record.data
+    return msgspec.structs.replace(told, data=data, data_left_out=False)
 
 
 class Once:
@@ -185,11 +211,34 @@ class Once:
     def begin(self) -> Course:
         if not isinstance(self._item, str):  # pyright: ignore[reportUnnecessaryIsInstance] - a user's item
             raise BadItem("once and run are about one item, which a text names")
-        self._acquired = yield from self._items._acquire(self._item, self._entity, detail=True)  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
+        self._acquired = None
+        rows_of(self._item, self._entity)  # the name is right
+        if self._items.keeps:
+            # The lock is the attempt's, so the state log would give it to a second block of the attempt, too.
+            mark = object()
+            if self._items.in_blocks.setdefault((self._entity, self._item), mark) is not mark:
+                self._acquired = Acquired(outcome="busy")
+                return
+        try:
+            self._acquired = yield from self._items._acquire(self._item, self._entity, detail=True)  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
+        finally:
+            if not self._acquired:
+                self._leave()
 
     def end(self, problem: BaseException | None) -> Course:
         """Say what became of it. What is no Exception leaves the lock to the attempt, which ends or goes on later."""
-        if not self.acquired or not (problem is None or isinstance(problem, Exception)):
+        if not self.acquired:
+            return
+        try:
+            yield from self._end(problem)
+        finally:
+            self._leave()
+
+    def _leave(self) -> None:
+        self._items.in_blocks.pop((self._entity, self._item), None)
+
+    def _end(self, problem: BaseException | None) -> Course:
+        if not (problem is None or isinstance(problem, Exception)):
             return
         if problem is not None:
             with suppress(Exception):  # what the block raised goes on

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from types import NoneType
+from typing import Any, Final, cast
 
 from stateous.client.answers import Grant
 from stateous.model.items import Acquired, ItemRecord, ItemStatus
 from stateous.model.state_log_handlers import ItemCall, StateLogContext, StateLogHandler
 from stateous_supervisor.item_asks import Ask, HandlerFailed, Listing, Row
+
+_KINDS: Final[Mapping[str, tuple[type, ...]]] = {
+    "exists": (bool,),
+    "acquire": (Acquired,),
+    "get": (ItemRecord, NoneType),
+    "list": (ItemRecord,),
+}
 
 
 class NullLog:
@@ -37,6 +45,7 @@ class NullLog:
         entity: str | None,  # noqa: ARG002
         status: ItemStatus | None,  # noqa: ARG002
         limit: int,  # noqa: ARG002
+        after: tuple[str, str] | None,  # noqa: ARG002
     ) -> Sequence[ItemRecord]:
         return ()
 
@@ -66,17 +75,30 @@ async def asked_of(
 ) -> Any:
     """What the handler `name` answers to one part of a call. Raises HandlerFailed, and what the handler raises."""
     if ask.call == "list":
-        return await _listed(handler, context, ask.listing)
+        return _checked("list", await _listed(handler, context, ask.listing), name)
     calls = [_call(context, row) for row in ask.rows]
-    answer: Sequence[Any] | None = await getattr(handler, ask.call)(calls)
+    answer: object = await getattr(handler, ask.call)(calls)
     if ask.call in ("set", "release", "upsert"):
         return None
-    answers = list(answer or ())
+    answers = _checked(ask.call, answer, name)
     if len(answers) != len(calls):
         raise HandlerFailed(
             f"the state log handler {name!r} was asked {ask.call!r} of {len(calls)} items, and answered {len(answers)}"
         )
     return answers
+
+
+def _checked(call: str, answer: object, name: str) -> list[Any]:
+    """The answers, if they are of the kind that the protocol has. Raises HandlerFailed."""
+    kinds = _KINDS[call]
+    if isinstance(answer, Sequence) and not isinstance(answer, str | bytes):
+        answers = list(cast("Sequence[object]", answer))
+        if all(isinstance(each, kinds) for each in answers):
+            return answers
+    raise HandlerFailed(
+        f"the state log handler {name!r} was asked {call!r}, and did not answer with a list of "
+        f"{' or '.join('None' if kind is NoneType else kind.__name__ for kind in kinds)}"
+    )
 
 
 def _call(context: StateLogContext, row: Row) -> ItemCall:
@@ -90,8 +112,7 @@ def _call(context: StateLogContext, row: Row) -> ItemCall:
     )
 
 
-async def _listed(
-    handler: StateLogHandler, context: StateLogContext, listing: Listing
-) -> list[ItemRecord]:
+async def _listed(handler: StateLogHandler, context: StateLogContext, listing: Listing) -> object:
     entity, status, limit = listing.entity, listing.status, listing.limit
-    return list(await handler.list(context, entity=entity, status=status, limit=limit))
+    after = listing.after
+    return await handler.list(context, entity=entity, status=status, limit=limit, after=after)

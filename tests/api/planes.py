@@ -47,6 +47,10 @@ class NoItems:
         self.reached.append((task, "exists", asked))
         raise TaskNotFound("no such task")
 
+    async def get(self, task: int, asked: Sequence[tuple[str, str]]) -> list[Item | None]:
+        self.reached.append((task, "get", asked))
+        raise TaskNotFound("no such task")
+
     async def list(self, asked: ItemsAsked) -> list[Item]:
         self.reached.append(asked)
         return []

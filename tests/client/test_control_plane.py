@@ -186,6 +186,12 @@ async def test_business_items_are_acquired_done_and_looked_at(
         (again,) = await ask("items", grant.task, "acquire", names[:1], attempt=1)
         assert (again.outcome, again.status, again.data) == ("done", "processed", {"n": 2**70})
         assert await ask("items_exist", grant.task, names) == (True, False)
+        found = await ask("items_found", grant.task, [*names, {"item": "I-3"}])
+        assert [each and (each.item, each.data) for each in found] == [
+            ("I-1", {"n": 2**70}),
+            ("I-2", None),
+            None,
+        ]
         page = await ask("stored_items", limit=1)
         assert [item.item for item in page.items] == ["I-2"]
         page = await ask("stored_items", limit=1, after=page.next, token="A")

@@ -113,6 +113,10 @@ MISTAKES: list[tuple[Any, str]] = [
     (StateLog(scope="all"), "the state log of state 'work': its scope must be one of"),  # pyright: ignore[reportArgumentType]
     (StateLog(options={"lock": "1 h"}), "its option 'lock': '1 h' is not a duration"),
     (StateLog(handler="redis", options={"at": object()}), "of state 'work' are no JSON"),
+    (StateLog(handler="redis", options={"at": [float("nan")]}), "are no JSON: nan is none"),
+    (StateLog(handler="redis", options={"at": b"a"}), "are no JSON: b'a' is none"),
+    (StateLog(handler="redis", options={"at": {1}}), "are no JSON: {1} is none"),
+    (StateLog(handler="redis", options={"at": {2: 3}}), "are no JSON: the name 2 is none"),
 ]
 
 

@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
-from stateous import StateLogContext
+from stateous import ItemCall, StateLogContext
 from stateous.client import AsyncClient, calls
 from stateous.control.compose import open_plane
 from stateous.model.graph import parse_graph
+from stateous.model.items import LARGEST_DATA
 from stateous.testing import StateLogTrial, state_log_checks
 from stateous_supervisor.built_in_log import BuiltInLog
 from stateous_supervisor.log_answers import context_of
@@ -110,3 +111,29 @@ async def test_it_keeps_to_the_checks(client: AsyncClient, clock: Clock) -> None
         except Exception as problem:
             problem.add_note(f"in the check {name}")
             raise
+
+
+async def test_more_data_than_an_answer_has_room_for_comes_in_several(
+    client: AsyncClient, clock: Clock
+) -> None:
+    names = [f"I{number:02}" for number in range(18)]
+    large = "x" * (LARGEST_DATA - 2)
+    trial = AtAControlPlane(client, clock, state="hall")
+    context, log = await trial.elsewhere(), trial.handler
+    items = [ItemCall(context=context, item=name, data=large) for name in names]
+    for at in range(0, len(items), 3):
+        await log.upsert(items[at : at + 3])
+    found = await log.get([*items, ItemCall(context=context, item="none")])
+    assert [each and (each.item, each.data == large) for each in found] == [
+        *((name, True) for name in names),
+        None,
+    ]
+    told = await log.acquire(items)
+    assert [each.data_left_out for each in told] == [False] * 15 + [True] * 3
+    asked: dict[str, Any] = {"entity": None, "status": None}
+    listed = await log.list(context, limit=17, after=None, **asked)
+    assert [(each.item, each.data == large) for each in listed] == [
+        (name, True) for name in names[:17]
+    ]
+    rest = await log.list(context, limit=17, after=("", names[16]), **asked)
+    assert [each.item for each in rest] == names[17:]

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Callable
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -14,7 +12,7 @@ import pydantic
 import pytest
 
 from stateous import FlowFailed, Mistyped, ResponseFailed, ResponseTimeout
-from stateous.client.answers import Checkpointed, Grant, GrantFlow, GrantStep, Occurred
+from stateous.client.answers import GrantFlow, GrantStep
 from stateous.model.refusals import (
     AttemptOver,
     FlowTooLarge,
@@ -22,14 +20,20 @@ from stateous.model.refusals import (
     StaleRevision,
     Unexpected,
 )
-from stateous_supervisor.attempt import Attempt, End, cannot_begin
+from stateous_supervisor.attempt import cannot_begin
 from stateous_supervisor.flow import BadStep
-from stateous_supervisor.item_asks import Ask
 from stateous_supervisor.link import GaveUp
-from stateous_supervisor.routine import Routine
-from tests.supervisor.running import STATES, submitted
-
-Told = list[dict[str, Any]]
+from tests.supervisor.attempts import (
+    Plane,
+    attempt,
+    done,
+    grant,
+    grant_with,
+    report,
+    routine_of,
+    run,
+)
+from tests.supervisor.running import submitted
 
 
 class Label(msgspec.Struct):
@@ -41,78 +45,9 @@ class Model(pydantic.BaseModel):
     number: int
 
 
-class Plane:
-    """A control plane that writes down what it is told, or refuses it."""
-
-    def __init__(self) -> None:
-        self.told: Told = []
-        self.refusal: BaseException | None = None
-        self.correlation: str | None = "c0ffee"
-
-    def __call__(self, body: bytes, /, *, last: bool = False) -> Checkpointed:
-        told = json.loads(body)
-        self.told.append({**told, "last": True} if last else told)
-        if self.refusal is not None:
-            raise self.refusal
-        is_asked = told["kind"] == "response" and not told.get("faulted")
-        return Checkpointed(told["revision"] + 1, self.correlation if is_asked else None)
-
-
 @pytest.fixture
 def plane() -> Plane:
     return Plane()
-
-
-def grant(**steps: GrantStep) -> Grant:
-    return _grant(GrantFlow(revision=len(steps), steps=steps))
-
-
-def _grant(flow: GrantFlow | None) -> Grant:
-    return Grant(
-        task=7,
-        token="A",
-        state="draft",
-        visit=1,
-        attempt=3,
-        context={},
-        memory={},
-        entered_by=Occurred("__started__"),
-        flow=flow,
-    )
-
-
-def attempt(
-    plane: Plane, granted: Grant, function: Callable[[Any], Any], *, awaited: bool = False
-) -> Attempt:
-    routine = _routine(function, awaited=awaited)
-    return Attempt(granted, routine, name="box", write=_written, send=plane, ask=_asked)
-
-
-def _written(kind: str, body: bytes) -> None:
-    """Nobody reads what is not a step."""
-
-
-def _routine(function: Callable[[Any], Any], *, awaited: bool = False) -> Routine:
-    return Routine(
-        state=STATES["draft"], function=function, awaited=awaited, file=Path("routines.py")
-    )
-
-
-def _asked(ask: Ask, /) -> Any:
-    raise AssertionError(ask)
-
-
-def run(plane: Plane, granted: Grant, function: Callable[[Any], Any]) -> dict[str, Any]:
-    """The report of an attempt."""
-    return report(attempt(plane, granted, function).run(function))
-
-
-def report(end: End) -> dict[str, Any]:
-    return json.loads(end.report)
-
-
-def done(result: Any) -> GrantStep:
-    return GrantStep(kind="step", status="done", result=result)
 
 
 def test_a_step_is_done_and_written_down(plane: Plane) -> None:
@@ -390,7 +325,7 @@ def test_what_no_step_can_be_is_said(plane: Plane, use: Callable[[Any], Any], sa
 
 
 def test_a_control_plane_without_steps_is_said(plane: Plane) -> None:
-    error = run(plane, _grant(None), lambda ctx: ctx.step("a", _never))["error"]
+    error = run(plane, grant_with(None), lambda ctx: ctx.step("a", _never))["error"]
     assert error == "BadStep: the control plane knows no steps yet: upgrade it first"
 
 
@@ -510,11 +445,11 @@ def test_a_flow_that_cannot_be_read_fails_for_good(plane: Plane) -> None:
     assert (ended["error"], ended["final"]) == ("FlowFailed: kept in form 2", True)
 
     end = cannot_begin(
-        _grant(GrantFlow(unreadable=True, schemaVersion=2)), _routine(print), name="box"
+        grant_with(GrantFlow(unreadable=True, schemaVersion=2)), routine_of(print), name="box"
     )
     assert end is not None
     assert report(end)["final"] is True
-    assert cannot_begin(grant(), _routine(print), name="box") is None
+    assert cannot_begin(grant(), routine_of(print), name="box") is None
 
 
 def test_nobody_is_asked_when_the_time_was_over_before_we_were_told(plane: Plane) -> None:

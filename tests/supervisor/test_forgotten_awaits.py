@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from stateous_supervisor.flow import Suspended
+from tests.supervisor.attempts import Plane, attempt, grant, report
 from tests.supervisor.running import submitted
-from tests.supervisor.test_flow import Plane, attempt, grant, report
 
 
 @pytest.fixture

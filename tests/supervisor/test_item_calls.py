@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
@@ -361,3 +362,82 @@ async def test_a_block_is_of_the_kind_that_its_routine_is(
     with pytest.raises(TypeError, match="a def routine writes: with"):
         async with items.once("A"):
             pass
+
+
+# -- several blocks of one item ------------------------------------------------------------------------
+
+
+async def test_of_blocks_of_an_attempt_that_run_at_once_one_does_the_work(
+    log: Log, awaited: RunItems
+) -> None:
+    calls: list[str] = []
+
+    async def send() -> str:
+        await asyncio.sleep(0)
+        calls.append("sent")
+        return "sent"
+
+    told = await asyncio.gather(*(awaited.run("A", "invoice", send) for _ in range(3)))
+    assert calls == ["sent"]
+    busy = Skipped(reason="invoice A is being worked on", outcome="busy")
+    assert told == ["sent", busy, busy]
+    async with awaited.once("A", "invoice") as outer, awaited.once("A", "invoice") as inner:
+        assert (outer.outcome, inner.outcome, inner.until) == ("acquired", "busy", None)
+        async with awaited.once("A") as other:
+            assert other.acquired
+    assert [call for call, *_ in log.said] == ["acquire", "set"] + ["acquire"] * 2 + ["set"] * 2
+
+
+@pytest.mark.parametrize("how", ["failed", "refused", "cancelled", "not ended"])
+def test_a_block_that_is_over_leaves_the_item_to_the_next(
+    log: Log, items: RunItems, how: str
+) -> None:
+    if how == "refused":
+        log.refuses["acquire"] = ItemBusy("no")
+    elif how == "not ended":
+        log.refuses["set"] = ItemBusy("no")
+    with suppress(ValueError, ItemBusy, asyncio.CancelledError), items.once("A"):
+        if how == "failed":
+            raise ValueError("no paper")
+        if how == "cancelled":
+            raise asyncio.CancelledError
+    log.refuses.clear()
+    with items.once("A") as item:
+        assert item.acquired
+
+
+def test_where_nothing_is_kept_no_block_is_told_no(log: Log) -> None:
+    items = RunItems(log, awaited=False, calls=Calls(), keeps=False)
+    with items.once("A") as outer, items.once("A") as inner:
+        assert (outer.acquired, inner.acquired) == (True, True)
+
+
+# -- what one answer has no room for -------------------------------------------------------------------
+
+
+def test_data_that_an_answer_left_out_is_asked_for(log: Log, items: RunItems) -> None:
+    log.answers["acquire"] = lambda row: Acquired(
+        outcome="done",
+        status="processed",
+        data=None if row.item in "BCD" else row.item,
+        data_left_out=row.item in "BCD",
+    )
+    records = {
+        "B": ItemRecord(item="B", data="B"),
+        "C": None,
+        "D": ItemRecord(item="D", status="expired"),
+    }
+    log.answers["get"] = lambda row: records[row.item]
+    told = items.acquire(["A", "B", "C", "D", "E"], detail=True)
+    assert [each.data for each in told] == ["A", "B", None, None, "E"]
+    assert not any(each.data_left_out for each in told)
+    assert [row.item for row in log.asked[-1].rows] == ["B", "C", "D"]
+    assert items.acquire(["A", "B"]) == [False, False]
+    assert log.asked[-1].call == "acquire"
+
+
+def test_a_list_goes_on_after_a_record(log: Log, items: RunItems) -> None:
+    items.list(after=ItemRecord(item="A", entity="invoice"))
+    assert log.asked[-1].listing.after == ("invoice", "A")
+    with pytest.raises(BadItem, match="a list goes on after a record"):
+        items.list(after="A")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from stateous import ItemCall
+from stateous import ItemCall, StateLogContext
 from stateous.client import AsyncClient
 from stateous.testing.memory_log import MemoryStateLog
 from tests.client.planes import serving
@@ -144,6 +144,12 @@ class Broken(Redis):
     async def acquire(self, calls: Sequence[ItemCall], /) -> Any:
         raise ConnectionError("nobody is there")
 
+    async def get(self, calls: Sequence[ItemCall], /) -> Any:
+        return [{"item": call.item} for call in calls]
+
+    async def list(self, context: StateLogContext, /, **_: Any) -> Any:
+        return 7
+
 
 @pytest.mark.parametrize(
     ("call", "error"),
@@ -152,6 +158,14 @@ class Broken(Redis):
         (
             "exists",
             "HandlerFailed: the state log handler 'redis' was asked 'exists' of 1 items, and answered 0",
+        ),
+        (
+            "get",
+            "did not answer with a list of ItemRecord or None",
+        ),
+        (
+            "list",
+            "did not answer with a list of ItemRecord",
         ),
     ],
 )
