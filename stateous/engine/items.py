@@ -315,17 +315,20 @@ def _failed(
 
 
 def expired(item: Item, *, at: datetime) -> Item:
-    """The item after its time."""
+    """The item after its time; no token did that."""
     return msgspec.structs.replace(
-        item,
+        _by_nobody(item),
         status="expired",
         data=None,
         reason=None,
-        seq=None,
         changed_at=at,
         expires_at=None,
         left_out=False,
     )
+
+
+def _by_nobody(item: Item) -> Item:
+    return msgspec.structs.replace(item, token=None, seq=None, task=None, attempt=None)
 
 
 def end_locks(draft: Draft, task: Task, reason: str = ATTEMPT_ENDED) -> None:
@@ -359,7 +362,7 @@ def reset_item(facts: Facts, command: ResetItem, now: datetime) -> Answer:
     item = facts.items[command.item]
     if item.status != "processing":
         raise not_found(item.key) if item.status == "none" else _not_allowed(item, "failed")
-    facts.write_item(_failed(item, RESET, at=now))
+    facts.write_item(_failed(_by_nobody(item), RESET, at=now))
     return Done()
 
 

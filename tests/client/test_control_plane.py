@@ -238,8 +238,9 @@ async def test_operators_look_at_items_and_steer_them(
         assert await says("reset", "default/default", "I-2", *app) == ""
         shown = (await says("show", "default/default", "I-2", *app)).splitlines()
         assert shown[0].endswith("  processing by A (entry 6)")
-        assert shown[1].endswith("  failed by A: reset by an operator")
+        assert shown[1].endswith("  failed: reset by an operator")
         assert await says("expire", "default/default", "I-1", *app) == ""
-        assert "I-1 of invoice" in await says("list", "--status", "expired")
+        listed = await says("list", "--status", "expired")
+        assert listed == "app default/default: I-1 of invoice, expired\n"
         assert (await asyncio.to_thread(command, ["items", "show", "p", "i", "--url", url])) == 1
         assert "error: nothing is known of the item 'i' in 'p'" in capsys.readouterr().err
