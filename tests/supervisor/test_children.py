@@ -154,7 +154,13 @@ async def test_an_attempt_after_a_crash_comes_to_the_same_child(
     await client.start("A")
     assert await client.send(calls.claim("other", ["draft"], "r"))
     begun = await client.checkpoint(
-        1, "audit", "child", attempt=1, revision=0, workflow="audit", input={"order": "A"}
+        1,
+        "audit",
+        "child",
+        attempt=1,
+        revision=0,
+        workflow="audit",
+        input={"order": "A", "depth": 1},
     )
     assert begun.child == "A.draft.1.audit"
     await client.send(calls.release("other", tasks=[1]))
