@@ -4,12 +4,12 @@ select scope, place, entity, item, status, case when size <= 4000000 then cast(d
        attempt, token, seq, null as locked_until, at as changed_at, null as expires_at,
        data is not null and size > 4000000 as left_out
 from (
-    select p.*, sum(length(cast(p.data as text))) over (order by p.id desc) as size
+    select page.*, sum(length(cast(page.data as text))) over (order by page.id desc) as size
     from (
         select * from item_changes i
         where i.scope = :scope and i.place = :place and i.entity = :entity and i.item = :item
         order by i.id desc
         limit :limit
-    ) p
-) m
+    ) page
+) weighed
 order by id desc

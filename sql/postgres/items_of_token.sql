@@ -2,7 +2,7 @@
 select scope, place, entity, item, status, case when size <= 4000000 then cast(data as text) end as data, reason, task,
        attempt, token, seq, locked_until, changed_at, expires_at, data is not null and size > 4000000 as left_out
 from (
-    select p.*, sum(length(cast(p.data as text))) over (order by p.scope, p.place, p.entity, p.item) as size
+    select page.*, sum(length(cast(page.data as text))) over (order by page.scope, page.place, page.entity, page.item) as size
     from (
         select i.scope, i.place, i.entity, i.item, i.status, i.data, i.reason, i.task, i.attempt, i.token, i.seq,
                i.locked_until, i.changed_at, i.expires_at
@@ -23,6 +23,6 @@ from (
             and i.status <> 'none'
         order by i.scope, i.place, i.entity, i.item
         limit :limit
-    ) p
-) m
+    ) page
+) weighed
 order by scope, place, entity, item

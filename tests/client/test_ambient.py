@@ -85,7 +85,7 @@ async def test_what_cannot_be_carried_is_said_and_starts_nothing(
     propagators = [ContextVarPropagator(numbers)]
     async with serving(database) as url:
         numbers.set(7)
-        with pytest.raises(BadPropagator, match="no text but a int: give it encode"):
+        with pytest.raises(BadPropagator, match="no text but an int: give it encode"):
             await asyncio.to_thread(start, url, "A", propagators=propagators)
         numbers.set("x" * 20_000)
         with pytest.raises(InvalidArgument, match="'ambient' has at most 16384 bytes"):

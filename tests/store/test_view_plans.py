@@ -13,6 +13,8 @@ MORE = """
 insert into ledger (token, seq, at, kind, data)
 select 'T-' || n, 100, now(), case when n % 2 = 0 then 'failed' else 'task_failed' end, '{"task": 7, "error": "no ink"}'
 from generate_series(1, 4000) n;
+insert into steps (task, name, seq, kind, status, result, attempt, revision, opened_at, completed_at)
+select n, 'charge', 1, 'step', 'done', '1', 1, 1, now(), now() from generate_series(1, 50000) n;
 insert into supervisors (name, states, last_seen_at)
 select 's-' || n, array['draft', 'review'], now() from generate_series(1, 50) n;
 analyze

@@ -108,7 +108,7 @@ async def test_it_is_told_the_token_and_tells_what_others_tell(
         ("raise ValueError('x' * 10**8)", f"ValueError: {'x' * 9987}…"),
         ("[os.write(n, b'\\x7f' * 64) for n in range(3, 50) if pathlib.Path(f'/dev/fd/{n}').is_socket()]", "the routine's process ended with exit code 0"),
         ("return submitted(1)", "TypeError: the event 'submitted' takes no payload"),
-        ("return 1", "draft in isolated_routines.py returned a int: it must return an event, or None to wait"),
+        ("return 1", "draft in isolated_routines.py returned an int: it must return an event, or None to wait"),
         ("ctx['title'] = {1}", "NotJson: context.title is a set, which JSON cannot hold"),
         ("ctx.note('')", "ValueError: a note is a text of 1 to 500 characters"),
     ],
