@@ -25,7 +25,8 @@ create table items (
 comment on table items is 'What counts of each business item now, in the state log that it is in.';
 
 -- Each is as large as there are locks, and items that are forgotten some day.
-create index items_locked on items (locked_until) where status = 'processing';
+-- Not by the status: else it would be walked through for the locks of one task, too.
+create index items_locked on items (locked_until) where locked_until is not null;
 create index items_of_task on items (task) where status = 'processing';
 create index items_expiring on items (expires_at) where expires_at is not null;
 

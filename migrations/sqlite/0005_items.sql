@@ -19,7 +19,7 @@ create table items (
     primary key (scope, place, entity, item)
 ) strict;
 
-create index items_locked on items (locked_until) where status = 'processing';
+create index items_locked on items (locked_until) where locked_until is not null;
 create index items_of_task on items (task) where status = 'processing';
 create index items_expiring on items (expires_at) where expires_at is not null;
 

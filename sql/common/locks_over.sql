@@ -1,10 +1,11 @@
 -- Tasks that have locks of items whose time ended before now, each with its top token and how many they are. Zero rows: none.
+-- What is not locked has no such time.
 select k.id, t.root, w.locks
 from (
     select o.task, min(o.locked_until) as over_at, count(*) as locks
     from (
         select i.task, i.locked_until from items i
-        where i.status = 'processing' and i.locked_until < :now
+        where i.locked_until < :now
         order by i.locked_until
         limit :limit
     ) o
