@@ -9,7 +9,7 @@ import msgspec
 from litestar import get, post
 from litestar.types import ASGIApp
 
-from stateous.api import operations
+from stateous.api import item_operations
 from stateous.api.bodies import body_of
 from stateous.api.item_replies import (
     exists_shown,
@@ -32,7 +32,7 @@ from stateous.store.store import ItemsAsked
 _CURSOR: Final = msgspec.json.Decoder(tuple[int, str, str, str])
 
 
-@post("/tasks/{task:str}/items/exists", operation_class=operations.ITEMS_EXIST)
+@post("/tasks/{task:str}/items/exists", operation_class=item_operations.ITEMS_EXIST)
 @answering
 async def items_exist(request: Asked) -> ASGIApp:
     task = task_id(request.scope["path_params"]["task"])
@@ -41,7 +41,7 @@ async def items_exist(request: Asked) -> ASGIApp:
     return reply(exists_shown(await plane_of(request).items.exist(task, asked)))
 
 
-@post("/tasks/{task:str}/items/get", operation_class=operations.ITEMS_GET)
+@post("/tasks/{task:str}/items/get", operation_class=item_operations.ITEMS_GET)
 @answering
 async def items_get(request: Asked) -> ASGIApp:
     task = task_id(request.scope["path_params"]["task"])
@@ -65,38 +65,38 @@ async def _call(request: Asked, call: ItemCall) -> ASGIApp:
     )
 
 
-@post("/tasks/{task:str}/items/acquire", operation_class=operations.ITEMS_ACQUIRE)
+@post("/tasks/{task:str}/items/acquire", operation_class=item_operations.ITEMS_ACQUIRE)
 @answering
 async def items_acquire(request: Asked) -> ASGIApp:
     return await _call(request, "acquire")
 
 
-@post("/tasks/{task:str}/items/set", operation_class=operations.ITEMS_SET)
+@post("/tasks/{task:str}/items/set", operation_class=item_operations.ITEMS_SET)
 @answering
 async def items_set(request: Asked) -> ASGIApp:
     return await _call(request, "set")
 
 
-@post("/tasks/{task:str}/items/release", operation_class=operations.ITEMS_RELEASE)
+@post("/tasks/{task:str}/items/release", operation_class=item_operations.ITEMS_RELEASE)
 @answering
 async def items_release(request: Asked) -> ASGIApp:
     return await _call(request, "release")
 
 
-@post("/tasks/{task:str}/items/upsert", operation_class=operations.ITEMS_UPSERT)
+@post("/tasks/{task:str}/items/upsert", operation_class=item_operations.ITEMS_UPSERT)
 @answering
 async def items_upsert(request: Asked) -> ASGIApp:
     return await _call(request, "upsert")
 
 
-@get("/items", operation_class=operations.ITEMS)
+@get("/items", operation_class=item_operations.ITEMS)
 @answering
 async def items_list(request: Asked) -> ASGIApp:
     asked = _listing(read_query(request.scope["query_string"]))
     return reply(items_shown(await plane_of(request).items.list(asked), limit=asked.limit))
 
 
-@get("/items/history", operation_class=operations.ITEM_HISTORY)
+@get("/items/history", operation_class=item_operations.ITEM_HISTORY)
 @answering
 async def item_history(request: Asked) -> ASGIApp:
     key = item_key(dict(read_query(request.scope["query_string"])))
@@ -106,14 +106,14 @@ async def item_history(request: Asked) -> ASGIApp:
     return reply(history_shown(changes))
 
 
-@post("/items/reset", operation_class=operations.ITEM_RESET)
+@post("/items/reset", operation_class=item_operations.ITEM_RESET)
 @answering
 async def item_reset(request: Asked) -> ASGIApp:
     await plane_of(request).items.reset(item_key((await body_of(request)).fields))
     return NOTHING
 
 
-@post("/items/expire", operation_class=operations.ITEM_EXPIRE)
+@post("/items/expire", operation_class=item_operations.ITEM_EXPIRE)
 @answering
 async def item_expire(request: Asked) -> ASGIApp:
     await plane_of(request).items.expire(item_key((await body_of(request)).fields))

@@ -8,7 +8,6 @@ from litestar.openapi.spec import OpenAPIType, Schema
 
 from stateous.api import shapes
 from stateous.api.document import Told, described, in_path, many, one, one_of, parameter
-from stateous.api.item_replies import FoundItems, ItemChanges, ItemsExist, StoredItems, ToldItems
 from stateous.api.replies import (
     Clock,
     Duplicate,
@@ -41,10 +40,6 @@ from stateous.model.refusals import (
     InvalidContext,
     InvalidPayload,
     InvalidTokenId,
-    ItemBusy,
-    ItemMoveNotAllowed,
-    ItemNotFound,
-    NoStateLog,
     NotFound,
     NotServing,
     ResponseNotAwaited,
@@ -56,8 +51,7 @@ from stateous.model.refusals import (
     TokenNotActive,
     TokenNotFound,
 )
-from stateous.model.state_logs import SCOPES
-from stateous.model.wire import fields, items, query
+from stateous.model.wire import fields, query
 
 _TOKEN: Final = in_path(
     "token",
@@ -71,7 +65,7 @@ _EVENT: Final = in_path(
     Schema(type=OpenAPIType.STRING, min_length=1),
     example="submitted",
 )
-_TASK: Final = in_path(
+TASK: Final = in_path(
     "task",
     "A task's number.",
     Schema(type=OpenAPIType.INTEGER, minimum=1, maximum=fields.LARGEST_INTEGER),
@@ -101,12 +95,6 @@ _LIMIT: Final = parameter(
     "How many tokens at most.",
     Schema(type=OpenAPIType.INTEGER, minimum=1, maximum=query.LONGEST_LISTING, default=100),
 )
-_ITEMS_LIMIT: Final = parameter(
-    "query",
-    "limit",
-    "How many items at most.",
-    Schema(type=OpenAPIType.INTEGER, minimum=1, maximum=query.LONGEST_LISTING, default=100),
-)
 _PARENT: Final = parameter(
     "query",
     "parent",
@@ -126,12 +114,12 @@ _PART: Final = parameter(
     Schema(type=OpenAPIType.INTEGER, minimum=1, maximum=fields.LARGEST_INTEGER),
 )
 
-_DATABASE: Final = (DatabaseBusy, NotServing)
-_BODY: Final = (BadRequest, BodyTooLarge, InvalidBody)
+DATABASE: Final = (DatabaseBusy, NotServing)
+BODY: Final = (BadRequest, BodyTooLarge, InvalidBody)
 _OF_TOKEN: Final = (TokenNotFound, NotFound)
-_OF_TASK: Final = (TaskNotFound, NotFound)
+OF_TASK: Final = (TaskNotFound, NotFound)
 _AFTER_IT: Final = Told("The token after it.", one(Token))
-_NO_CONTENT: Final = Told("Done.")
+NO_CONTENT: Final = Told("Done.")
 
 START: Final = described(
     "token_start",
@@ -141,28 +129,28 @@ START: Final = described(
         201: Told("The token was started.", one(Token)),
         200: Told("A token with this id exists: here it is, unchanged.", one(Token)),
     },
-    refusals=(*_BODY, InvalidTokenId, InvalidContext, InvalidArgument, *_DATABASE),
+    refusals=(*BODY, InvalidTokenId, InvalidContext, InvalidArgument, *DATABASE),
 )
 LIST: Final = described(
     "tokens_list",
     "List tokens, those that entered their state last first",
     parameters=[_STATUS, _LIMIT, _PARENT],
     answers={200: Told("The tokens.", many(Token))},
-    refusals=(InvalidArgument, *_DATABASE),
+    refusals=(InvalidArgument, *DATABASE),
 )
 GET: Final = described(
     "token_get",
     "Show a token",
     parameters=[_TOKEN],
     answers={200: Told("The token.", one(Token))},
-    refusals=(*_OF_TOKEN, *_DATABASE),
+    refusals=(*_OF_TOKEN, *DATABASE),
 )
 HISTORY: Final = described(
     "token_history",
     "Show a token's history",
     parameters=[_TOKEN, _AFTER, _PART],
     answers={200: Told("Its entries in order, numbered without a gap.", many(Entry))},
-    refusals=(*_OF_TOKEN, InvalidArgument, *_DATABASE),
+    refusals=(*_OF_TOKEN, InvalidArgument, *DATABASE),
 )
 FIRE: Final = described(
     "event_fire",
@@ -177,12 +165,12 @@ FIRE: Final = described(
         )
     },
     refusals=(
-        *_BODY,
+        *BODY,
         *_OF_TOKEN,
         InvalidPayload,
         EventNotAllowed,
         TokenNotActive,
-        *_DATABASE,
+        *DATABASE,
     ),
 )
 PAUSE: Final = described(
@@ -190,21 +178,21 @@ PAUSE: Final = described(
     "Pause a top token and its children",
     parameters=[_TOKEN],
     answers={200: _AFTER_IT},
-    refusals=(*_OF_TOKEN, ChildToken, TokenNotActive, *_DATABASE),
+    refusals=(*_OF_TOKEN, ChildToken, TokenNotActive, *DATABASE),
 )
 RESUME: Final = described(
     "token_resume",
     "Resume a paused token; what was held is applied",
     parameters=[_TOKEN],
     answers={200: _AFTER_IT},
-    refusals=(*_OF_TOKEN, ChildToken, TokenNotActive, *_DATABASE),
+    refusals=(*_OF_TOKEN, ChildToken, TokenNotActive, *DATABASE),
 )
 CANCEL: Final = described(
     "token_cancel",
     "Cancel a top token and its children",
     parameters=[_TOKEN],
     answers={200: _AFTER_IT},
-    refusals=(*_OF_TOKEN, ChildToken, TokenNotActive, *_DATABASE),
+    refusals=(*_OF_TOKEN, ChildToken, TokenNotActive, *DATABASE),
 )
 CLAIM: Final = described(
     "task_claim",
@@ -214,83 +202,83 @@ CLAIM: Final = described(
         200: Told("The task; a list of tasks when `max` was given.", one_of(Grant, Grants)),
         204: Told("No task is ready, and none came while the claim waited."),
     },
-    refusals=(*_BODY, InvalidArgument, *_DATABASE),
+    refusals=(*BODY, InvalidArgument, *DATABASE),
 )
 RELEASE: Final = described(
     "task_release",
     "Give back tasks that were not worked on, and end a claim that waits",
     body=shapes.ReleaseBody,
     answers={200: Told("The tasks that went back to their queues.", one(Released))},
-    refusals=(*_BODY, InvalidArgument, *_DATABASE),
+    refusals=(*BODY, InvalidArgument, *DATABASE),
 )
 MESSAGES: Final = described(
     "task_messages",
     "Send reports, notes and memory writes of many tasks at once",
     body=shapes.MessagesBody,
     answers={200: Told("What became of each message, in their order.", one(Results))},
-    refusals=(*_BODY, InvalidArgument, *_DATABASE),
+    refusals=(*BODY, InvalidArgument, *DATABASE),
 )
 HEARTBEAT: Final = described(
     "task_heartbeat",
     "Renew the leases of tasks",
     body=shapes.HeartbeatBody,
     answers={200: Told("The tasks that this supervisor does not hold.", one(Lost))},
-    refusals=(*_BODY, InvalidArgument, *_DATABASE),
+    refusals=(*BODY, InvalidArgument, *DATABASE),
 )
 REPORT: Final = described(
     "task_report",
     "Report how a routine ended",
-    parameters=[_TASK],
+    parameters=[TASK],
     body=shapes.ReportBody,
     answers={200: _AFTER_IT},
     refusals=(
-        *_BODY,
-        *_OF_TASK,
+        *BODY,
+        *OF_TASK,
         InvalidArgument,
         InvalidContext,
         InvalidPayload,
         EventNotAllowed,
         TaskNotHeld,
         AttemptOver,
-        *_DATABASE,
+        *DATABASE,
     ),
 )
 NOTE: Final = described(
     "task_note",
     "Write a progress line into the token's history",
-    parameters=[_TASK],
+    parameters=[TASK],
     body=shapes.NoteBody,
-    answers={204: _NO_CONTENT},
+    answers={204: NO_CONTENT},
     refusals=(
-        *_BODY,
-        *_OF_TASK,
+        *BODY,
+        *OF_TASK,
         InvalidArgument,
         InvalidPayload,
         TaskNotHeld,
         AttemptOver,
-        *_DATABASE,
+        *DATABASE,
     ),
 )
 MEMORY: Final = described(
     "task_memory",
     "Write or delete one key of a routine's memory",
-    parameters=[_TASK],
+    parameters=[TASK],
     body=shapes.MemoryBody,
-    answers={204: _NO_CONTENT},
+    answers={204: NO_CONTENT},
     refusals=(
-        *_BODY,
-        *_OF_TASK,
+        *BODY,
+        *OF_TASK,
         InvalidArgument,
         InvalidPayload,
         TaskNotHeld,
         AttemptOver,
-        *_DATABASE,
+        *DATABASE,
     ),
 )
 STEP: Final = described(
     "task_step",
     "Write down a step of a routine",
-    parameters=[_TASK],
+    parameters=[TASK],
     body=shapes.StepBody,
     answers={
         200: Told(
@@ -299,8 +287,8 @@ STEP: Final = described(
         )
     },
     refusals=(
-        *_BODY,
-        *_OF_TASK,
+        *BODY,
+        *OF_TASK,
         InvalidArgument,
         InvalidPayload,
         InvalidContext,
@@ -314,7 +302,7 @@ STEP: Final = described(
         ChildIdTaken,
         FlowTooLarge,
         FlowUnreadable,
-        *_DATABASE,
+        *DATABASE,
     ),
 )
 RESPOND: Final = described(
@@ -324,12 +312,12 @@ RESPOND: Final = described(
     body=shapes.ResponseBody,
     answers={200: Told("Where the response went.", one(Response))},
     refusals=(
-        *_BODY,
+        *BODY,
         NotFound,
         InvalidPayload,
         ResponseNotAwaited,
         FlowUnreadable,
-        *_DATABASE,
+        *DATABASE,
     ),
 )
 FLOW: Final = described(
@@ -337,119 +325,7 @@ FLOW: Final = described(
     "Show the flow of the routine that a token is in",
     parameters=[_TOKEN],
     answers={200: Told("The flow.", one(Flow))},
-    refusals=(*_OF_TOKEN, FlowNotFound, FlowUnreadable, *_DATABASE),
-)
-_OF_ITEMS: Final = (
-    *_BODY,
-    *_OF_TASK,
-    InvalidArgument,
-    TaskNotHeld,
-    AttemptOver,
-    NoStateLog,
-    *_DATABASE,
-)
-_TOLD: Final = Told("What became of each item, in their order.", one(ToldItems))
-ITEMS_EXIST: Final = described(
-    "items_exist",
-    "Say which business items exist: nobody works on them again",
-    parameters=[_TASK],
-    body=shapes.ItemsAskedBody,
-    answers={200: Told("Whether each of them exists, in their order.", one(ItemsExist))},
-    refusals=(*_BODY, *_OF_TASK, InvalidArgument, NoStateLog, *_DATABASE),
-)
-ITEMS_GET: Final = described(
-    "items_get",
-    "Tell what counts of business items",
-    parameters=[_TASK],
-    body=shapes.ItemsAskedBody,
-    answers={200: Told("What counts of each, null for nothing, in their order.", one(FoundItems))},
-    refusals=(*_BODY, *_OF_TASK, InvalidArgument, NoStateLog, *_DATABASE),
-)
-ITEMS_ACQUIRE: Final = described(
-    "items_acquire",
-    "Lock business items for an attempt of a task",
-    parameters=[_TASK],
-    body=shapes.ItemsAcquireBody,
-    answers={200: _TOLD},
-    refusals=_OF_ITEMS,
-)
-ITEMS_SET: Final = described(
-    "items_set",
-    "Say what became of business items",
-    parameters=[_TASK],
-    body=shapes.ItemsSetBody,
-    answers={200: _TOLD},
-    refusals=(*_OF_ITEMS, InvalidPayload, ItemBusy, ItemMoveNotAllowed),
-)
-ITEMS_RELEASE: Final = described(
-    "items_release",
-    "Say that business items failed",
-    parameters=[_TASK],
-    body=shapes.ItemsReleaseBody,
-    answers={200: _TOLD},
-    refusals=(*_OF_ITEMS, ItemBusy, ItemMoveNotAllowed),
-)
-ITEMS_UPSERT: Final = described(
-    "items_upsert",
-    "Say that business items are done, whatever was known of them",
-    parameters=[_TASK],
-    body=shapes.ItemsUpsertBody,
-    answers={200: _TOLD},
-    refusals=(*_OF_ITEMS, InvalidPayload, ItemBusy, ItemMoveNotAllowed),
-)
-_OF_ITEM: Final = (
-    parameter(
-        "query",
-        "scope",
-        "Who shares the items.",
-        Schema(type=OpenAPIType.STRING, enum=list(SCOPES)),
-    ),
-    parameter("query", "place", "Where in the scope.", Schema(type=OpenAPIType.STRING)),
-    parameter("query", "entity", "What the items are.", Schema(type=OpenAPIType.STRING)),
-    parameter("query", "item", "The item itself.", Schema(type=OpenAPIType.STRING)),
-)
-ITEMS: Final = described(
-    "items_list",
-    "List business items by their keys",
-    parameters=[
-        *_OF_ITEM,
-        parameter(
-            "query",
-            "status",
-            "Only items of this status.",
-            Schema(type=OpenAPIType.STRING, enum=list(items.STATUSES)),
-        ),
-        parameter(
-            "query", "token", "Only items that this token changed.", Schema(type=OpenAPIType.STRING)
-        ),
-        parameter(
-            "query", "after", "The `next` of the page before.", Schema(type=OpenAPIType.STRING)
-        ),
-        _ITEMS_LIMIT,
-    ],
-    answers={200: Told("The items.", one(StoredItems))},
-    refusals=(InvalidArgument, *_DATABASE),
-)
-ITEM_HISTORY: Final = described(
-    "item_history",
-    "Show all that became of a business item",
-    parameters=_OF_ITEM,
-    answers={200: Told("What became of it, the first first.", one(ItemChanges))},
-    refusals=(InvalidArgument, ItemNotFound, *_DATABASE),
-)
-ITEM_RESET: Final = described(
-    "item_reset",
-    "End the lock of a business item, whoever has it",
-    body=shapes.ItemKeyBody,
-    answers={204: _NO_CONTENT},
-    refusals=(*_BODY, InvalidArgument, ItemNotFound, ItemMoveNotAllowed, *_DATABASE),
-)
-ITEM_EXPIRE: Final = described(
-    "item_expire",
-    "Forget what became of a business item",
-    body=shapes.ItemKeyBody,
-    answers={204: _NO_CONTENT},
-    refusals=(*_BODY, InvalidArgument, ItemNotFound, ItemMoveNotAllowed, *_DATABASE),
+    refusals=(*_OF_TOKEN, FlowNotFound, FlowUnreadable, *DATABASE),
 )
 WORKFLOW: Final = described(
     "workflow_get",
@@ -468,5 +344,5 @@ ADVANCE: Final = described(
     "Move the manual clock on, and decide what is due then",
     body=shapes.AdvanceBody,
     answers={200: Told("The time after it.", one(Clock))},
-    refusals=(*_BODY, InvalidArgument, *_DATABASE),
+    refusals=(*BODY, InvalidArgument, *DATABASE),
 )

@@ -17,13 +17,12 @@ from stateous.engine.facts import Facts
 from stateous.engine.family import Document, Item, ItemKey, Task
 from stateous.engine.lifecycles import DONE_ITEM, ITEM, LIVE_TOKEN
 from stateous.engine.rules import Rules
+from stateous.model.items import ATTEMPT_ENDED, RAN_OUT
 from stateous.model.refusals import ItemBusy, ItemMoveNotAllowed, ItemNotFound, NoStateLog
 from stateous.model.state_logs import SCOPES, StateLog
 
 Kept = TypeVar("Kept", Item, Item | None)
 
-RAN_OUT: Final = "the lock ran out"
-ATTEMPT_ENDED: Final = "the attempt ended"
 RESET: Final = "reset by an operator"
 
 _KINDS: Final[Mapping[str, str]] = {

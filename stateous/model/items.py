@@ -19,6 +19,10 @@ MOST_ITEMS: Final = 10_000
 """Items of one request."""
 NO_REASON: Final = "the routine failed with it and said nothing"
 """Why an item has failed of which only that was said."""
+RAN_OUT: Final = "the lock ran out"
+"""Why one has failed whose lock nobody renewed."""
+ATTEMPT_ENDED: Final = "the attempt ended"
+"""Why one has failed that an attempt had locked when it ended."""
 
 ItemOutcome = Literal["acquired", "busy", "done"]
 ItemStatus = Literal[

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 
+from stateous.engine.lifecycles import DONE_ITEM
 from stateous.model.durations import parse_duration
-from stateous.model.items import NO_REASON, Acquired, ItemRecord, ItemStatus
+from stateous.model.items import (
+    ATTEMPT_ENDED,
+    NO_REASON,
+    RAN_OUT,
+    Acquired,
+    ItemRecord,
+    ItemStatus,
+)
 from stateous.model.refusals import AttemptOver, ItemBusy, ItemMoveNotAllowed
 from stateous.model.state_log_handlers import ItemCall, StateLogContext
 from stateous.model.state_logs import LOCK_FOR
-
-RAN_OUT: Final = "the lock ran out"
-ATTEMPT_ENDED: Final = "the attempt ended"
-DONE: Final = ("processed", "skipped")
 
 Key = tuple[int, str, str, str]
 
@@ -57,7 +61,7 @@ class MemoryStateLog:
     # -- what handlers do ----------------------------------------------------------------------------
 
     async def exists(self, calls: Sequence[ItemCall], /) -> list[bool]:
-        return [self._current(call).record.status in DONE for call in calls]
+        return [self._current(call).record.status in DONE_ITEM for call in calls]
 
     async def acquire(self, calls: Sequence[ItemCall], /) -> list[Acquired]:
         return self._together(calls, self._acquired)
@@ -120,7 +124,7 @@ class MemoryStateLog:
 
     def _acquired(self, call: ItemCall, kept: Kept) -> tuple[Acquired, Kept]:
         record, context = kept.record, call.context
-        if record.status in DONE:
+        if record.status in DONE_ITEM:
             told = Acquired(
                 outcome="done", status=record.status, data=record.data, reason=record.reason
             )

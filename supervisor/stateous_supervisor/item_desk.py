@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from stateous.client.answers import Grant
 from stateous.client.calls import Call
+from stateous.model.items import ATTEMPT_ENDED
 from stateous.model.refusals import AttemptOver, TaskNotFound, TaskNotHeld
 from stateous.model.state_log_handlers import StateLogHandler
 from stateous.model.state_logs import BUILT_IN
@@ -20,8 +21,6 @@ from stateous_supervisor.mailbox import AttemptEnded
 from stateous_supervisor.signals import wait_for_any
 
 Answered = TypeVar("Answered")
-
-ENDED = "the attempt ended"
 
 
 class ItemDesk:
@@ -95,7 +94,7 @@ class ItemDesk:
 
     async def end(self) -> None:
         """End the locks that the attempt has left open. Raises what the handler raises."""
-        rows = tuple(Row(item, entity, reason=ENDED) for entity, item in self._open)
+        rows = tuple(Row(item, entity, reason=ATTEMPT_ENDED) for entity, item in self._open)
         self._open.clear()
         for part in parts_of(rows):
             if self._handler is not None:
