@@ -288,3 +288,8 @@ async def deadlocks(connection: Connection) -> int:
     )
     row = await cursor.fetchone()
     return 0 if row is None else row[0]
+
+
+async def at_once(number: int, *both: Awaitable[object]) -> None:
+    """Both together; in every other round the second begins."""
+    await asyncio.gather(*(both if number % 2 else reversed(both)))

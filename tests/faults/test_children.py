@@ -17,6 +17,7 @@ from stateous.model.graph import parse_graph
 from stateous.model.refusals import ChildIdTaken, Refusal
 from tests.databases import Clock, Database
 from tests.engine.graphs import flow, main
+from tests.faults.sides import at_once
 
 KID = flow(
     {"play": {"emits": ["done"]}},
@@ -88,8 +89,7 @@ async def test_the_end_of_a_child_against_the_suspension(planes: tuple[Plane, Pl
     one, two = planes
     for number in range(ROUNDS):
         task, kid = await asked(one, number)
-        both = [suspend(one, task), end(two, kid)]
-        await asyncio.gather(*(both if number % 2 else reversed(both)))
+        await at_once(number, suspend(one, task), end(two, kid))
         await goes_on(two, task)
 
 
@@ -98,8 +98,7 @@ async def test_the_end_of_a_child_against_a_pause(planes: tuple[Plane, Plane]) -
     for number in range(ROUNDS):
         task, kid = await asked(one, number)
         await suspend(one, task)
-        both = [one.submit(Pause(f"T{number}")), end(two, kid)]
-        await asyncio.gather(*(both if number % 2 else reversed(both)))
+        await at_once(number, one.submit(Pause(f"T{number}")), end(two, kid))
         assert not (await two.claim(Claim(supervisor="box", states=("work",)))).grants
         await two.submit(Resume(f"T{number}"))
         await goes_on(one, task)
@@ -111,8 +110,7 @@ async def test_the_end_of_a_child_against_a_resume(planes: tuple[Plane, Plane]) 
         task, kid = await asked(one, number)
         await suspend(one, task)
         await one.submit(Pause(f"T{number}"))
-        both = [one.submit(Resume(f"T{number}")), end(two, kid)]
-        await asyncio.gather(*(both if number % 2 else reversed(both)))
+        await at_once(number, one.submit(Resume(f"T{number}")), end(two, kid))
         await goes_on(two, task)
 
 

@@ -21,6 +21,7 @@ from stateous.model.graph import parse_graph
 from stateous.model.refusals import Refusal, TokenNotActive
 from tests.databases import DIALECTS, Clock, Database
 from tests.engine.graphs import way
+from tests.faults.sides import at_once
 
 GRAPH = parse_graph(
     {
@@ -111,8 +112,7 @@ async def test_a_response_against_a_suspension(planes: tuple[Plane, Plane]) -> N
     one, two = planes
     for number in range(SUSPENSIONS):
         task, correlation = await asked(one, number)
-        both = [suspend(one, task), respond(two, correlation)]
-        await asyncio.gather(*(both if number % 2 else reversed(both)))
+        await at_once(number, suspend(one, task), respond(two, correlation))
         await goes_on(two, task)
 
 
@@ -121,8 +121,7 @@ async def test_a_response_against_a_pause(planes: tuple[Plane, Plane]) -> None:
     for number in range(ROUNDS):
         task, correlation = await asked(one, number)
         await suspend(one, task)
-        both = [one.submit(Pause(f"T{number}")), respond(two, correlation)]
-        await asyncio.gather(*(both if number % 2 else reversed(both)))
+        await at_once(number, one.submit(Pause(f"T{number}")), respond(two, correlation))
         assert not (await two.claim(CLAIM)).grants
         await two.submit(Resume(f"T{number}"))
         await goes_on(one, task)
@@ -134,8 +133,7 @@ async def test_a_response_against_a_resume(planes: tuple[Plane, Plane]) -> None:
         task, correlation = await asked(one, number)
         await suspend(one, task)
         await one.submit(Pause(f"T{number}"))
-        both = [one.submit(Resume(f"T{number}")), respond(two, correlation)]
-        await asyncio.gather(*(both if number % 2 else reversed(both)))
+        await at_once(number, one.submit(Resume(f"T{number}")), respond(two, correlation))
         await goes_on(two, task)
 
 
